@@ -1,0 +1,1 @@
+"""The Curator: finds candidates and drops the unfit with a reason."""

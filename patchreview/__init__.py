@@ -1,0 +1,1 @@
+"""The Patch Reviewer: rules over patches, tasks and trajectories."""

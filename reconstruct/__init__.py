@@ -1,0 +1,1 @@
+"""The Issue Reconstructor: statement, snapshot, environment."""

@@ -1,0 +1,1 @@
+"""SWEQuarry: verified software-engineering tasks from the history of real repositories."""

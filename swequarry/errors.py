@@ -1,0 +1,99 @@
+"""The page of errors: one class per boundary, each with its exit code.
+
+A message says what happened, why, and what to do next. Expected ends of a candidate are values
+(`swequarry.outcome`), never exceptions; what is raised here means that a command, a setting or the
+machinery is wrong.
+
+Exit codes that belong to no error: 0 ok, 1 finished with findings, 3 nothing to do, 6 some items
+failed and can be retried, 130 interrupted.
+"""
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line, documented and stable."""
+
+    OK = 0
+    FINDINGS = 1
+    USAGE = 2
+    NOTHING_TO_DO = 3
+    AUTH_OR_RATE_LIMIT = 4
+    SANDBOX_UNAVAILABLE = 5
+    PARTIAL = 6
+    REFUSED_BY_POLICY = 7
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+class SwequarryError(Exception):
+    """Base of all errors that a user may see; carries the exit code of its boundary."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL
+
+
+class UsageError(SwequarryError):
+    """A command, a setting or an input file is wrong; nothing was changed."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """The settings can't be read or hold an unknown or impossible value."""
+
+
+class InputError(UsageError):
+    """A file or folder named by the user is missing, empty or not what it should be."""
+
+
+class RepositoryError(UsageError):
+    """A repository is missing or is not a git repository."""
+
+
+class GitError(SwequarryError):
+    """A git command failed; carries its arguments, exit status and standard error."""
+
+    def __init__(
+        self, message: str, *, argv: tuple[str, ...] = (), status: int = -1, stderr: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.argv = argv
+        self.status = status
+        self.stderr = stderr
+
+
+class ObjectMissingError(GitError):
+    """A git object that was asked for isn't in the object store."""
+
+
+class PatchError(SwequarryError):
+    """A patch can't be parsed or doesn't apply to the tree it is meant for."""
+
+
+class BinaryWithoutDataError(PatchError):
+    """A patch names a binary change without carrying its data, so it can't be applied whole."""
+
+
+class SandboxError(SwequarryError):
+    """The sandbox broke: what it ran gives no verdict and may be retried."""
+
+
+class SandboxUnavailableError(SandboxError):
+    """No sandbox can be started on this machine; `swequarry doctor` says what is missing."""
+
+    exit_code = ExitCode.SANDBOX_UNAVAILABLE
+
+
+class StorageError(SwequarryError):
+    """The ledger or the blob store can't be read or written (no space, damaged, newer version)."""
+
+
+class IndexUnavailableError(SwequarryError):
+    """The package index can't be reached or answers with errors; says nothing about a project."""
+
+
+class RefusedByPolicyError(SwequarryError):
+    """The settings forbid what was asked for."""
+
+    exit_code = ExitCode.REFUSED_BY_POLICY

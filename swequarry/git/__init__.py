@@ -1,0 +1,1 @@
+"""Every git call: mirrors, history, trees, patches, path rules, constructive copies."""

@@ -1,0 +1,1 @@
+"""What was decided: results, attempts, selections and blobs."""

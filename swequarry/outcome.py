@@ -1,0 +1,118 @@
+"""How an item ends at a stage: Accepted, Rejected or Failed, never silence.
+
+A rejection is a final statement about the item, with a code and evidence. A failure is a statement about
+our machinery, names the boundary that broke, and is retried a bounded number of times. The two are never
+mixed: broken machinery doesn't become a verdict.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+class RejectCode(StrEnum):
+    """Why a candidate isn't a task; final until a setting or a rule changes."""
+
+    MALFORMED_ROW = "malformed_row"
+    DUPLICATE_ROW = "duplicate_row"
+    BAD_TEST_ID = "bad_test_id"
+    NO_LINKED_ISSUE = "no_linked_issue"
+    EMPTY_PROBLEM_STATEMENT = "empty_problem_statement"
+    BASE_UNREACHABLE = "base_unreachable"
+    CORRUPT_PATCH = "corrupt_patch"
+    BINARY_WITHOUT_DATA = "binary_without_data"
+    TREE_MISMATCH = "tree_mismatch"
+    SUBMODULE_CHANGED = "submodule_changed"
+    RENAME_ACROSS_BORDER = "rename_across_border"
+    REVERTED = "reverted"
+    SUPERSEDED = "superseded"
+    NO_TEST_CHANGE = "no_test_change"
+    NO_SOURCE_CHANGE = "no_source_change"
+    NOT_PYTHON = "not_python"
+    TOO_LARGE = "too_large"
+    LEAK = "leak"
+    LFS_MISSING = "lfs_missing"
+    MISSING_OBJECTS = "missing_objects"
+    NO_INTERPRETER = "no_interpreter"
+    BUILD_FAILED = "build_failed"
+    NO_TESTS_FOUND = "no_tests_found"
+    NO_FAIL_TO_PASS = "no_fail_to_pass"
+    NEEDS_NETWORK = "needs_network"
+    UNSTABLE = "unstable"
+    RESOURCE_LIMIT = "resource_limit"
+    TEST_TIMEOUT = "test_timeout"
+
+
+REJECT_MEANING: dict[RejectCode, str] = {
+    RejectCode.MALFORMED_ROW: "the row isn't valid JSON or lacks a field that every row needs",
+    RejectCode.DUPLICATE_ROW: "an earlier row of the same input has the same instance id",
+    RejectCode.BAD_TEST_ID: "a listed test id was cut short or isn't a string",
+    RejectCode.NO_LINKED_ISSUE: "no issue is linked, and the settings don't allow a statement from commits",
+    RejectCode.EMPTY_PROBLEM_STATEMENT: "the linked issues have no text",
+    RejectCode.BASE_UNREACHABLE: "the base commit isn't in the repository, nor in its pull request refs",
+    RejectCode.CORRUPT_PATCH: "a patch can't be parsed or doesn't apply to the base commit",
+    RejectCode.BINARY_WITHOUT_DATA: "a patch names a binary file but doesn't carry its data",
+    RejectCode.TREE_MISMATCH: "base + test patch + gold patch isn't the merged tree",
+    RejectCode.SUBMODULE_CHANGED: "the change moves a submodule, whose content the repository doesn't hold",
+    RejectCode.RENAME_ACROSS_BORDER: "a file moved between source and tests and can't be split",
+    RejectCode.REVERTED: "a later commit of the base branch reverts the pull request",
+    RejectCode.SUPERSEDED: "another pull request of the same change stands for it",
+    RejectCode.NO_TEST_CHANGE: "the pull request changes no test",
+    RejectCode.NO_SOURCE_CHANGE: "the pull request changes tests or documentation only",
+    RejectCode.NOT_PYTHON: "the changed sources or tests aren't Python",
+    RejectCode.TOO_LARGE: "the change is larger than the settings allow",
+    RejectCode.LEAK: "the answer can be reached from the world",
+    RejectCode.LFS_MISSING: "tests need Git LFS content that the repository doesn't hold",
+    RejectCode.MISSING_OBJECTS: "files that the tests need are missing from the mirror",
+    RejectCode.NO_INTERPRETER: "no interpreter that the project supports is on this machine",
+    RejectCode.BUILD_FAILED: "no recipe gave an environment in which the tests can run",
+    RejectCode.NO_TESTS_FOUND: "the changed test files hold no test that can be collected",
+    RejectCode.NO_FAIL_TO_PASS: "no test fails before the fix and passes after it",
+    RejectCode.NEEDS_NETWORK: "every test that the fix turns needs the network",
+    RejectCode.UNSTABLE: "every test that the fix turns is unstable",
+    RejectCode.RESOURCE_LIMIT: "the tests need more memory, processes or disk than the limits allow",
+    RejectCode.TEST_TIMEOUT: "the tests don't end within the time limit",
+}
+"""One sentence per code, for `why`, the report and the docs."""
+
+
+class Boundary(StrEnum):
+    """Which part of the machinery broke."""
+
+    GIT = "git"
+    SANDBOX = "sandbox"
+    INDEX = "index"
+    STORAGE = "storage"
+    WORKER = "worker"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted(Generic[T]):
+    """The item passed the stage; `value` is what the stage made of it."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """The item is unfit: a code, one sentence, and the evidence (paths, ids, decisive log lines)."""
+
+    code: RejectCode
+    message: str
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Our machinery broke at a boundary; nothing is known about the item."""
+
+    boundary: Boundary
+    message: str
+    retryable: bool = True
+    evidence: tuple[str, ...] = ()
+
+
+Outcome: TypeAlias = Accepted[T] | Rejected | Failed

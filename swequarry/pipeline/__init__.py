@@ -1,0 +1,1 @@
+"""Stages wired together and run over many items."""

@@ -1,0 +1,1 @@
+"""The funnel and the report page."""

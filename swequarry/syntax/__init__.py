@@ -1,0 +1,1 @@
+"""Parsing of source code with tree-sitter."""

@@ -1,0 +1,1 @@
+"""Normal forms, hashing and n-grams of text."""

@@ -1,0 +1,1 @@
+"""The TestWriter: reproduction and hidden tests, proven by running."""
