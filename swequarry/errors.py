@@ -89,6 +89,18 @@ class StorageError(SwequarryError):
     """The ledger or the blob store can't be read or written (no space, damaged, newer version)."""
 
 
+class DiskFullError(StorageError):
+    """No space is left where the ledger or the blobs lie: no new work is started until there is."""
+
+
+class WorkerError(SwequarryError):
+    """Worker processes can't be started or die before they take an item."""
+
+
+class AccountingError(SwequarryError):
+    """Items are missing from the books: in isn't accepted + rejected + failed."""
+
+
 class IndexUnavailableError(SwequarryError):
     """The package index can't be reached or answers with errors; says nothing about a project."""
 
