@@ -436,21 +436,13 @@ class InitialState(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verifier(Record):
-    """The hidden suite: the test patch by hash, the ids, and the command that runs them.
-
-    `quarantined` are (id, reason) of tests that left the lists; what each run of them showed is in the
-    `Verification`. `runs_before` and `runs_after` count the runs that the lists rest on.
-    """
+    """The hidden suite: the test patch by hash, the ids, and the command that runs them."""
 
     test_patch: BlobHash
     test_files: tuple[str, ...]
     test_command: tuple[str, ...]
     fail_to_pass: tuple[TestId, ...]
     pass_to_pass: tuple[TestId, ...]
-    quarantined: tuple[tuple[TestId, str], ...] = ()
-    scope: str = "touched"
-    runs_before: int = 0
-    runs_after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
