@@ -1,0 +1,93 @@
+"""What every dataset format is given and gives back.
+
+An exporter turns tasks into a folder. It writes the folder whole or not at all, gives the same bytes for
+the same tasks, and names in its manifest every task that it was given and didn't write, with the reason.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from swequarry.config import ExportSettings
+from swequarry.records import BlobHash, ContentHash, Task
+
+GetBlob: TypeAlias = Callable[[BlobHash], bytes]
+"""Returns the bytes that a hash names; raises StorageError where they are gone or damaged."""
+
+
+class LeaveOutReason(StrEnum):
+    """Why a verified task isn't a row of the dataset."""
+
+    STATEMENT_FROM_COMMITS = "statement_from_commits"
+    PATCH_NOT_UTF8 = "patch_not_utf8"
+    NO_FAIL_TO_PASS_SURVIVES_PARSER = "no_fail_to_pass_survives_parser"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A task that was given to an exporter and isn't a row, with the reason."""
+
+    instance_id: str
+    content_sha256: ContentHash
+    reason: LeaveOutReason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFile:
+    """A file of the dataset; `path` is relative to its folder, with slashes."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageReference:
+    """The image in which a task was verified: how to pull it, and its digest where it has one."""
+
+    name: str
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunnelLine:
+    """One line of the funnel that the card shows: what was counted, and how many."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What an exporter may tell beside the tasks. `images` is keyed by instance id."""
+
+    images: Mapping[str, ImageReference] = field(default_factory=dict)
+    funnel: tuple[FunnelLine, ...] = ()
+
+
+class Exporter(Protocol):
+    """One dataset format."""
+
+    @property
+    def name(self) -> str:
+        """The format's name on the command line."""
+
+    def write(
+        self,
+        tasks: Sequence[Task],
+        get_blob: GetBlob,
+        destination: Path,
+        settings: ExportSettings,
+        surroundings: Surroundings = ...,
+    ) -> tuple[ExportedFile, ...]:
+        """Write the tasks as a dataset folder; an earlier dataset there is replaced whole.
+
+        Returns the files in the folder, sorted by path, the manifest among them.
+
+        Raises:
+            InputError: two tasks share an id, or `destination` holds something that isn't a dataset.
+            StorageError: a blob is missing, or the folder can't be written; what was there stays.
+        """

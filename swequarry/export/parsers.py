@@ -1,0 +1,79 @@
+"""Which test ids come back whole through a log parser that others grade with.
+
+A dataset row names a parser, and its consumers read test results from a log through it. An id that this
+parser cuts or rewrites would be graded as absent, so it can't be in the row's lists. Told here is what
+`parse_log_pytest_v2` of swebench 5.0.2 makes of pytest's short summary lines; the contract test compares
+with the real one.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from swequarry.records import TestId
+
+LOG_PARSER = "parse_log_pytest_v2"
+EVAL_TYPE = "pass_and_fail"
+
+_COLOUR = re.compile(r"\[\d+m")
+_SKIP_COUNT = re.compile(r"\[\d+\]")
+_CONTROL = re.compile(r"[\x01-\x1f]")
+
+
+class DropReason(StrEnum):
+    """Why a test id isn't in the exported lists."""
+
+    NOT_UNICODE = "not_unicode"
+    LINE_BREAK = "line_break"
+    CONTROL_CHARACTER = "control_character"
+    LOOKS_LIKE_COLOUR = "looks_like_colour"
+    BLANKS = "blanks"
+    CUT_AT_DASH = "cut_at_dash"
+    LOOKS_LIKE_SKIP_COUNT = "looks_like_skip_count"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedTest:
+    """A test id left out of an exported list; `list_name` is FAIL_TO_PASS or PASS_TO_PASS."""
+
+    id: TestId
+    list_name: str
+    reason: DropReason
+
+
+def drop_reason(test: TestId) -> DropReason | None:
+    """Return why an id doesn't come back whole through `LOG_PARSER`, None where it does.
+
+    The id must come back from a line that says it passed and from one that says it failed and why;
+    otherwise a failure would be booked on another id.
+    """
+    if not test:
+        return DropReason.EMPTY
+    try:
+        test.encode("utf-8")
+    except UnicodeEncodeError:
+        return DropReason.NOT_UNICODE
+    checks = (
+        (DropReason.LINE_BREAK, "\n" in test),
+        (DropReason.CONTROL_CHARACTER, _CONTROL.search(test) is not None),
+        (DropReason.LOOKS_LIKE_COLOUR, _COLOUR.search(test) is not None),
+        (DropReason.BLANKS, " ".join(test.split()) != test),
+        (DropReason.CUT_AT_DASH, " - " in test),
+        (DropReason.LOOKS_LIKE_SKIP_COUNT, _SKIP_COUNT.fullmatch(test.partition(" ")[0]) is not None),
+    )
+    return next((reason for reason, hit in checks if hit), None)
+
+
+def split_ids(tests: Iterable[TestId], list_name: str) -> tuple[tuple[TestId, ...], tuple[DroppedTest, ...]]:
+    """Return the ids that come back whole and those that don't, each in the order given."""
+    kept: list[TestId] = []
+    dropped: list[DroppedTest] = []
+    for test in tests:
+        reason = drop_reason(test)
+        if reason is None:
+            kept.append(test)
+        else:
+            dropped.append(DroppedTest(id=test, list_name=list_name, reason=reason))
+    return tuple(kept), tuple(dropped)

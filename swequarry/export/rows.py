@@ -1,0 +1,234 @@
+"""One row for all: the columns that SWE-bench style tools read, and what proves the row.
+
+SWE-bench's twelve columns, the four that swebench 5 grades with, the image names that other tools look for,
+and ours. A row never claims more than is known: `created_at_kind` says which moment `created_at` is, the
+image is named only where the task was verified in it, and `dropped_tests` holds the test ids that the
+row's log parser would cut.
+"""
+
+import shlex
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from swequarry.errors import InputError
+from swequarry.export.interface import GetBlob, ImageReference, LeaveOutReason, LeftOut
+from swequarry.export.parsers import EVAL_TYPE, LOG_PARSER, DroppedTest, split_ids
+from swequarry.export.script import eval_script
+from swequarry.records import Candidate, QuarantinedTest, Task, TestId
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationColumn:
+    """What the lists rest on."""
+
+    backend: str
+    scope: str
+    runs_before: int
+    runs_after: int
+    tree_proof: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenanceColumn:
+    """The parents of the row, by content hash, and the program that made it."""
+
+    source: str
+    candidate: str
+    snapshot: str
+    environment: str
+    verification: str
+    swequarry_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedColumn:
+    """A test that isn't stable, why it left the lists, and its outcomes run by run in both states."""
+
+    id: str
+    reason: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A task as one row of a dataset.
+
+    Field names are the column names in lower case; `fail_to_pass` and `pass_to_pass` are written in capitals.
+    `strength` to `interface` are None until they are measured or reviewed.
+    """
+
+    repo: str
+    instance_id: str
+    base_commit: str
+    patch: str
+    test_patch: str
+    problem_statement: str
+    hints_text: str
+    created_at: str
+    version: str | None
+    fail_to_pass: tuple[TestId, ...]
+    pass_to_pass: tuple[TestId, ...]
+    environment_setup_commit: str
+    image: str | None
+    eval_script: str
+    log_parser: str
+    eval_type: str
+    image_name: str | None
+    docker_image: str | None
+    image_digest: str | None
+    license_spdx: str | None
+    license_evidence: str | None
+    language: str
+    statement_kind: str
+    issue_numbers: tuple[int, ...]
+    pull_number: int | None
+    merged_at: str | None
+    created_at_kind: str
+    test_cmd: str
+    test_framework: str
+    test_files: tuple[str, ...]
+    dropped_tests: tuple[DroppedTest, ...] = ()
+    quarantined_tests: tuple[QuarantinedColumn, ...] = ()
+    environment_id: str
+    python_version: str
+    verification: VerificationColumn
+    provenance: ProvenanceColumn
+    strength: float | None = None
+    review: str | None = None
+    decontamination: str | None = None
+    interface: str | None = None
+    schema_version: int = field(default=SCHEMA_VERSION)
+    content_sha256: str
+
+
+def iso_z(moment: datetime) -> str:
+    """Return a moment as `2024-03-01T12:00:00Z`; a naive one is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def visible_text(text: str) -> str:
+    """Return text that UTF-8 can hold: lone surrogates become visible escapes, the rest stays."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _created(candidate: Candidate) -> tuple[str, str]:
+    """Return the moment that sorts the row in time, and which moment it is."""
+    if candidate.created_at is not None:
+        return iso_z(candidate.created_at), "created"
+    if candidate.merged_at is not None:
+        return iso_z(candidate.merged_at), "merged"
+    return iso_z(candidate.cutoff), "cutoff"
+
+
+def _image(task: Task, image: ImageReference | None) -> ImageReference | None:
+    if image is not None and task.verification.backend != "docker":
+        raise InputError(
+            f"{task.instance_id} was verified in {task.verification.backend}, not in image {image.name}; "
+            "verify it with the docker sandbox before naming an image"
+        )
+    return image
+
+
+def _verification(task: Task) -> VerificationColumn:
+    return VerificationColumn(
+        backend=task.verification.backend,
+        scope=task.verification.scope,
+        runs_before=task.verification.runs_before,
+        runs_after=task.verification.runs_after,
+        tree_proof=task.candidate.tree_proof.value,
+    )
+
+
+def _provenance(task: Task) -> ProvenanceColumn:
+    return ProvenanceColumn(
+        source=task.candidate.source,
+        candidate=task.provenance.candidate,
+        snapshot=task.provenance.snapshot,
+        environment=task.provenance.environment,
+        verification=task.provenance.verification,
+        swequarry_version=task.provenance.swequarry_version,
+    )
+
+
+def _quarantined(test: QuarantinedTest) -> QuarantinedColumn:
+    return QuarantinedColumn(
+        id=visible_text(test.id), reason=test.reason, before=tuple(test.before), after=tuple(test.after)
+    )
+
+
+def make_row(task: Task, get_blob: GetBlob, image: ImageReference | None = None) -> Row | LeftOut:
+    """Return the row of a task, or why it can't be one.
+
+    Raises:
+        InputError: an image is named that the task wasn't verified in.
+        StorageError: a patch is missing from the blob store.
+    """
+    candidate, image = task.candidate, _image(task, image)
+    gold, test = get_blob(candidate.gold_patch), get_blob(task.verifier.test_patch)
+    try:
+        gold_text, test_text = gold.decode("utf-8"), test.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return _left_out(task, LeaveOutReason.PATCH_NOT_UTF8, f"a patch isn't UTF-8 at byte {error.start}")
+    fail_to_pass, dropped_fail = split_ids(task.verifier.fail_to_pass, "FAIL_TO_PASS")
+    pass_to_pass, dropped_pass = split_ids(task.verifier.pass_to_pass, "PASS_TO_PASS")
+    if not fail_to_pass:
+        detail = "; ".join(f"{d.reason.value}: {visible_text(d.id)}" for d in dropped_fail[:5])
+        return _left_out(task, LeaveOutReason.NO_FAIL_TO_PASS_SURVIVES_PARSER, detail)
+    created_at, created_at_kind = _created(candidate)
+    name = image.name if image else None
+    recipe = task.environment.recipe
+    return Row(
+        repo=candidate.repo.full_name,
+        instance_id=task.instance_id,
+        base_commit=task.initial_state.base_commit,
+        patch=gold_text,
+        test_patch=test_text,
+        problem_statement=visible_text(task.instruction.text),
+        hints_text=visible_text(task.instruction.hints),
+        created_at=created_at,
+        version=task.environment.project_version,
+        fail_to_pass=fail_to_pass,
+        pass_to_pass=pass_to_pass,
+        environment_setup_commit=task.initial_state.base_commit,
+        image=name,
+        eval_script=eval_script(task, test),
+        log_parser=LOG_PARSER,
+        eval_type=EVAL_TYPE,
+        image_name=name,
+        docker_image=name,
+        image_digest=image.digest if image else None,
+        license_spdx=candidate.licence.spdx if candidate.licence else None,
+        license_evidence=visible_text(candidate.licence.evidence) if candidate.licence else None,
+        language=candidate.language,
+        statement_kind=task.instruction.kind.value,
+        issue_numbers=task.instruction.issue_numbers,
+        pull_number=candidate.pull_number,
+        merged_at=iso_z(candidate.merged_at) if candidate.merged_at else None,
+        created_at_kind=created_at_kind,
+        test_cmd=shlex.join(task.verifier.test_command),
+        test_framework=recipe.test_framework,
+        test_files=task.verifier.test_files,
+        dropped_tests=tuple(_visible(d) for d in (*dropped_fail, *dropped_pass)),
+        quarantined_tests=tuple(_quarantined(test) for test in task.verification.quarantined),
+        environment_id=task.environment.identity(),
+        python_version=task.environment.python_version,
+        verification=_verification(task),
+        provenance=_provenance(task),
+        content_sha256=task.content_hash(),
+    )
+
+
+def _visible(dropped: DroppedTest) -> DroppedTest:
+    return DroppedTest(
+        id=TestId(visible_text(dropped.id)), list_name=dropped.list_name, reason=dropped.reason
+    )
+
+
+def _left_out(task: Task, reason: LeaveOutReason, detail: str) -> LeftOut:
+    return LeftOut(
+        instance_id=task.instance_id, content_sha256=task.content_hash(), reason=reason, detail=detail
+    )

@@ -1,0 +1,1 @@
+"""Makes the helper modules of this folder importable from every test folder."""
