@@ -1,0 +1,64 @@
+"""Bring a ledger to this version at open: an older one is migrated, a newer one refused."""
+
+from pathlib import Path
+
+import sqlalchemy
+from sqlalchemy import Connection
+
+from swequarry.errors import StorageError
+from swequarry.ledger.database import Database, dialect_options
+from swequarry.ledger.tables import metadata
+
+REVISIONS: tuple[str, ...] = ("0001",)
+"""All revisions, oldest first; alembic's chain in `migrations/versions` (a test compares the two)."""
+
+
+def _revision(connection: Connection) -> str | None:
+    """Return the revision of a ledger, None for an empty database."""
+    names = set(sqlalchemy.inspect(connection).get_table_names())
+    if "alembic_version" in names:
+        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        if found is not None:
+            return str(found)
+    if names - {"alembic_version"}:
+        raise StorageError(
+            f"{connection.engine.url.database} is a database, but not a ledger; name another path"
+        )
+    return None
+
+
+def _check(revision: str | None, location: str) -> None:
+    if revision is not None and revision not in REVISIONS:
+        raise StorageError(
+            f"the ledger {location} has revision {revision}, this program knows up to {REVISIONS[-1]}; "
+            "it was written by a newer swequarry: upgrade swequarry or name another workspace"
+        )
+
+
+def _upgrade(connection: Connection, database: Database) -> None:
+    # Imported only when there is something to do: every worker opens the ledger, and alembic is slow to load.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    folder = Path(__file__).parent / "migrations"
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.attributes.update(connection=connection, metadata=metadata, options=dialect_options(database))
+    command.upgrade(config, "head")
+
+
+def bring_up_to_date(database: Database) -> None:
+    """Create or migrate the tables in one transaction; several processes may do it at once.
+
+    Raises:
+        StorageError: the ledger is newer than this program, isn't a ledger, or can't be written.
+    """
+    with database.alone():
+        with database.read() as connection:
+            revision = _revision(connection)
+        _check(revision, database.location)
+        if revision == REVISIONS[-1]:
+            return
+        database.prefer_wal()
+        with database.write() as connection:
+            _upgrade(connection, database)

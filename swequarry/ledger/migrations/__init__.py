@@ -1,0 +1,1 @@
+"""Schema migrations of the ledger, run by alembic from `swequarry.ledger.migrate`."""

@@ -1,0 +1,173 @@
+"""The local executor: worker processes that take leased items, watched by one driver.
+
+Starting the same program again on the same ledger, at the same time too, is more drivers: an item is worked
+on by one of them, the others wait and then find it done. A worker that dies (out of memory, kill -9) costs
+its item one more try; the item that kills its worker twice ends as failed at the worker boundary.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swequarry.ledger.attempts import AttemptEnd, AttemptStatus
+from swequarry.ledger.keys import StoredOutcome
+from swequarry.ledger.ledger import Ledger
+from swequarry.outcome import Boundary
+from swequarry.pipeline.crew import Crew, Died, Hand
+from swequarry.pipeline.item_queue import ItemEvent, ItemQueue, Progress, RunReport, ignore_progress, poison
+from swequarry.pipeline.stopping import StopEvent, StopRequest, stop_signals
+from swequarry.pipeline.worker import Finished, ItemStatus, Work, WorkerSetup, heartbeat, run_item
+
+__all__ = ["ExecutorOptions", "ItemEvent", "ItemStatus", "RunReport", "Work", "run_local"]
+
+_TICK_S = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorOptions:
+    """How to run. Times in seconds.
+
+    `scope` names what is done with the items: leases of two scopes don't meet. `lease_s` is how long an
+    item of another machine's dead worker stays held; on one machine the dead are seen at once.
+    """
+
+    workers: int = 2
+    scope: str = "line"
+    lease_s: float = 60.0
+    max_deaths: int = 2
+    retry_delay_s: float = 2.0
+    logs: Path | None = None
+    in_process: bool = False
+
+
+def run_local(
+    items: Sequence[str],
+    work: Work,
+    ledger: Ledger,
+    options: ExecutorOptions | None = None,
+    *,
+    on_progress: Progress = ignore_progress,
+    stop_event: StopEvent | None = None,
+) -> RunReport:
+    """Run `work` on every item in worker processes; return when all ended or a stop was asked for.
+
+    `work` can be pickled, opens what it needs (the ledger too) and may run again on an item that it
+    finished before. Signals are handled as in `stopping`, if this is the main thread.
+
+    Raises:
+        WorkerError: workers die before they take an item.
+        StorageError: the ledger can't be used.
+    """
+    options = options or ExecutorOptions()
+    ledger.close_orphans()
+    with stop_signals(stop_event, raise_at_second=options.in_process) as stop:
+        queue = ItemQueue(items, ledger, options.scope, options.lease_s, options.max_deaths, on_progress)
+        queue.retry_delay_s = options.retry_delay_s
+        if options.in_process:
+            _run_here(queue, work, options, stop)
+        else:
+            _Driver(queue, options, stop).run(work)
+        return queue.close(interrupted=stop.drain)
+
+
+def _run_here(queue: ItemQueue, work: Work, options: ExecutorOptions, stop: StopRequest) -> None:
+    ledger = queue.ledger
+    while queue.more and not stop.drain:
+        item = queue.lease(ledger.process)
+        if item is None:
+            time.sleep(_TICK_S)
+            continue
+        queue.tell(item, ItemStatus.STARTED)
+        try:
+            with heartbeat(ledger, options.scope, item, options.lease_s):
+                finished = run_item(work, item, options.logs)
+        except BaseException:
+            queue.give_back(item, ledger.process, finished=False)
+            raise
+        queue.finished(finished, ledger.process)
+
+
+class _Driver:
+    """Watches the workers of one `run_local`."""
+
+    def __init__(self, queue: ItemQueue, options: ExecutorOptions, stop: StopRequest) -> None:
+        self._queue = queue
+        self._options = options
+        self._stop = stop
+
+    def run(self, work: Work) -> None:
+        """Work until nothing is left or a stop was asked for, and all workers have ended."""
+        options = self._options
+        setup = WorkerSetup(
+            work=work,
+            ledger=self._queue.ledger.location,
+            scope=options.scope,
+            lease_s=options.lease_s,
+            logs=options.logs,
+            driver_pid=os.getpid(),
+        )
+        with Crew(setup) as crew:
+            while not self._stop.now and (crew.busy or self._may_start()):
+                if self._may_start():
+                    crew.fill(min(options.workers, len(crew.busy) + self._queue.waiting))
+                    self._assign(crew)
+                for hand, message in crew.listen(_TICK_S):
+                    self._hear(hand, message)
+            busy = crew.busy
+            crew.stop()
+            for hand in busy:
+                self._abandon(hand)
+
+    def _may_start(self) -> bool:
+        return self._queue.more and not self._stop.drain
+
+    def _assign(self, crew: Crew) -> None:
+        for hand in crew.idle:
+            item = self._queue.lease(hand.mark) if hand.mark and self._may_start() else None
+            if item is None:
+                return
+            crew.give(hand, item)
+            self._queue.tell(item, ItemStatus.STARTED)
+
+    def _hear(self, hand: Hand, message: object) -> None:
+        match message:
+            case Finished() if hand.mark is not None:
+                hand.item = None
+                self._queue.finished(message, hand.mark)
+            case Died(how=how) if hand.item is not None and hand.mark is not None:
+                item, hand.item = hand.item, None
+                self._bereave(item, hand, how)
+            case _:
+                pass
+
+    def _bereave(self, item: str, hand: Hand, how: str) -> None:
+        """Count a worker's death against its item; at the last one, close what it was at as failed."""
+        queue, ledger, mark = self._queue, self._queue.ledger, hand.mark
+        if mark is None:
+            return
+        deaths = ledger.leases.report_death(self._options.scope, item, mark)
+        end = AttemptEnd(
+            status=AttemptStatus.DIED, boundary=Boundary.WORKER, message=f"the worker died: {how}"
+        )
+        unfinished = ledger.close_attempts_of(mark, end)
+        if deaths < self._options.max_deaths:
+            queue.again(item, delay_s=0.0)
+            return
+        failed = poison(deaths, how)
+        for attempt in unfinished:
+            ledger.record(attempt.key, [StoredOutcome(item=attempt.item, outcome=failed)])
+        if unfinished:
+            # The stage has its result now; the next go of the work finds it and ends the item with it.
+            ledger.leases.forgive(self._options.scope, item)
+            queue.again(item, delay_s=0.0)
+        else:
+            queue.fail(item, failed)
+
+    def _abandon(self, hand: Hand) -> None:
+        if hand.item is None or hand.mark is None:
+            return
+        self._queue.give_back(hand.item, hand.mark, finished=False)
+        end = AttemptEnd(status=AttemptStatus.STOPPED, message="stopped before its end")
+        self._queue.ledger.close_attempts_of(hand.mark, end)

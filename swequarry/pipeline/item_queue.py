@@ -1,0 +1,185 @@
+"""The items of one run: which may start, which wait, how each ended."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from swequarry.errors import DiskFullError, StorageError
+from swequarry.ledger.leases import LeaseState
+from swequarry.ledger.ledger import Ledger
+from swequarry.ledger.process import ProcessMark
+from swequarry.outcome import Boundary, Failed
+from swequarry.pipeline.worker import Finished, ItemStatus
+
+_HELD_POLL_S = 0.5
+_MAX_ROUNDS = 20
+_LOG = logging.getLogger("swequarry.executor")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemEvent:
+    """Something happened to an item; `ended` of `total` items have come to their end."""
+
+    item: str
+    status: ItemStatus
+    ended: int
+    total: int
+    failed: Failed | None = None
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What came of the items: each is in exactly one of `ended`, `failures` and `unfinished`.
+
+    `ended` came back from the work with a status; `failures` broke outside any stage (the work raised, or it
+    is poison). `halted` says why no new work was started (no space left).
+    """
+
+    ended: dict[str, ItemStatus] = field(default_factory=dict)
+    failures: dict[str, Failed] = field(default_factory=dict)
+    unfinished: tuple[str, ...] = ()
+    interrupted: bool = False
+    halted: str | None = None
+
+
+Progress = Callable[[ItemEvent], None]
+
+
+def ignore_progress(_event: ItemEvent) -> None:
+    """Tell nobody."""
+
+
+def poison(deaths: int, how: str = "") -> Failed:
+    """Return the failure of an item that took its workers down."""
+    last = f", the last by {how}" if how else ""
+    return Failed(
+        boundary=Boundary.WORKER,
+        message=f"poison: {deaths} workers died on it{last}; `swequarry retry` tries it again",
+        retryable=False,
+    )
+
+
+@dataclass(slots=True)
+class ItemQueue:
+    """Items in the order given; held and retried ones come back later. For one thread."""
+
+    items: Sequence[str]
+    ledger: Ledger
+    scope: str
+    lease_s: float
+    max_deaths: int
+    on_progress: Progress
+    retry_delay_s: float = 2.0
+    report: RunReport = field(default_factory=RunReport)
+    _ready: deque[str] = field(default_factory=deque)
+    _later: dict[str, float] = field(default_factory=dict)
+    _rounds: dict[str, int] = field(default_factory=dict)
+    _held: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.items = tuple(dict.fromkeys(self.items))
+        self._ready.extend(self.items)
+
+    @property
+    def waiting(self) -> int:
+        """How many items haven't started."""
+        return len(self._ready) + len(self._later)
+
+    @property
+    def more(self) -> bool:
+        """Whether an item may start, now or later."""
+        return self.waiting > 0 and self.report.halted is None
+
+    def lease(self, mark: ProcessMark) -> str | None:
+        """Return the next item that may start now, leased to a process; None if there is none."""
+        now = time.monotonic()
+        for item in [item for item, due in self._later.items() if due <= now]:
+            del self._later[item]
+            self._ready.append(item)
+        while self._ready:
+            item = self._ready.popleft()
+            match self._acquire(item, mark):
+                case LeaseState.TAKEN:
+                    self._held.discard(item)
+                    return item
+                case LeaseState.HELD:
+                    self._wait_for(item, now + _HELD_POLL_S)
+                case LeaseState.POISON:
+                    self.fail(item, poison(self.max_deaths))
+                case None:
+                    self._ready.appendleft(item)
+                    return None
+        return None
+
+    def finished(self, finished: Finished, mark: ProcessMark) -> None:
+        """Note how an item ended, or that it wants another go."""
+        item = finished.item
+        self.give_back(item, mark, finished=finished.status is not ItemStatus.AGAIN)
+        if finished.disk_full and finished.failed is not None:
+            self.halt(finished.failed.message)
+        if finished.failed is not None:
+            self.fail(item, finished.failed)
+        elif finished.status is ItemStatus.AGAIN:
+            self.again(item, delay_s=self.retry_delay_s * 2 ** self._rounds.get(item, 0))
+        else:
+            self.report.ended[item] = finished.status
+            self.tell(item, finished.status)
+
+    def again(self, item: str, *, delay_s: float) -> None:
+        """Let an item start once more, after a delay; the number of goes is bounded."""
+        self._rounds[item] = self._rounds.get(item, 0) + 1
+        if self._rounds[item] > _MAX_ROUNDS:
+            message = f"asked for another go {_MAX_ROUNDS} times"
+            self.fail(item, Failed(boundary=Boundary.INTERNAL, message=message))
+            return
+        self._later[item] = time.monotonic() + delay_s
+        self.tell(item, ItemStatus.AGAIN)
+
+    def fail(self, item: str, failed: Failed) -> None:
+        """Note that an item ended outside any stage."""
+        self.report.failures[item] = failed
+        self.tell(item, ItemStatus.FAILED, failed)
+
+    def halt(self, why: str) -> None:
+        """Start no more items."""
+        if self.report.halted is None:
+            _LOG.error("no new work is started: %s", why)
+            self.report.halted = why
+
+    def give_back(self, item: str, mark: ProcessMark, *, finished: bool) -> None:
+        """Return a lease; one that can't be returned ends with its process."""
+        try:
+            self.ledger.leases.release(self.scope, item, mark, finished=finished)
+        except StorageError as error:
+            _LOG.warning("the lease on %s can't be returned: %s", item, error)
+
+    def tell(self, item: str, status: ItemStatus, failed: Failed | None = None) -> None:
+        """Report progress to the caller."""
+        ended = len(self.report.ended) + len(self.report.failures)
+        self.on_progress(
+            ItemEvent(item=item, status=status, ended=ended, total=len(self.items), failed=failed)
+        )
+
+    def close(self, *, interrupted: bool) -> RunReport:
+        """Return the report, with what is left over."""
+        known = self.report.ended.keys() | self.report.failures.keys()
+        self.report.unfinished = tuple(item for item in self.items if item not in known)
+        self.report.interrupted = interrupted
+        return self.report
+
+    def _acquire(self, item: str, mark: ProcessMark) -> LeaseState | None:
+        try:
+            return self.ledger.leases.acquire(
+                self.scope, item, mark, lease_s=self.lease_s, max_deaths=self.max_deaths
+            )
+        except DiskFullError as error:
+            self.halt(str(error))
+            return None
+
+    def _wait_for(self, item: str, until: float) -> None:
+        self._later[item] = until
+        if item not in self._held:
+            self._held.add(item)
+            self.tell(item, ItemStatus.HELD)
