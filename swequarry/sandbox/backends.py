@@ -1,0 +1,23 @@
+"""Opens the backend that the settings name."""
+
+from pathlib import Path
+from typing import assert_never
+
+from swequarry.config import SandboxSettings
+from swequarry.sandbox.bubblewrap import BubblewrapBackend
+from swequarry.sandbox.contract import SandboxBackend
+
+
+def open_backend(settings: SandboxSettings, store: Path) -> SandboxBackend:
+    """Return the backend of the settings with its worlds below a store folder.
+
+    Raises:
+        SandboxError: the store can't be used.
+    """
+    match settings.backend:
+        case "bubblewrap":
+            return BubblewrapBackend(store / "bubblewrap")
+        case "docker":
+            raise NotImplementedError
+        case never:
+            assert_never(never)

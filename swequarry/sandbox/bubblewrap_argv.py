@@ -1,0 +1,218 @@
+"""The argument list of a bubblewrap sandbox: which part of the host is shown, and what is built around it.
+
+Order matters: later mounts cover earlier ones, and the two read-only remounts come last.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swequarry.sandbox.contract import INDEX_SOCKET, Bind, Interpreter, Limits
+
+HOME = "/home/sandbox"
+BASE_ENVIRONMENT: Mapping[str, str] = {
+    "HOME": HOME,
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "LOGNAME": "sandbox",
+    "PATH": "/opt/swequarry/env/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "SHELL": "/bin/sh",
+    "USER": "sandbox",
+}
+"""What every command sees in every backend, before its own variables."""
+
+ETC_FILES: Mapping[str, str] = {
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
+    "hostname": "sandbox\n",
+    "passwd": f"root:x:0:0:root:/root:/bin/sh\nsandbox:x:1000:1000:sandbox:{HOME}:/bin/sh\n"
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "group": "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
+    "services: files\nprotocols: files\nnetworks: files\n",
+    "timezone": "Etc/UTC\n",
+}
+"""Files of /etc that replace the host's."""
+
+_SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_SHARED_ETC = (
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "mime.types",
+    "protocols",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+)
+_PACKAGE_FOLDERS = ("lib/python3*/dist-packages", "local/lib/python3*/*-packages")
+"""Below /usr: packages of the host's own Python, which no environment may see."""
+_SHM_BYTES = 256 * 1024**2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One of the two persistent roots: layers from bottom to top, and where its writes go."""
+
+    target: str
+    layers: tuple[Path, ...]
+    upper: Path
+    work: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that one run's sandbox is made of; all paths as the sandbox's uid can reach them.
+
+    `scratch` is the folder that holds `tmp`, `home` and `shm` of the run; `empty` an empty folder that
+    covers what must not be seen.
+    """
+
+    roots: tuple[Root, Root]
+    scratch: Path
+    etc: Path
+    empty: Path
+    interpreters: tuple[tuple[Path, Interpreter], ...] = ()
+    binds: tuple[Bind, ...] = ()
+    index_socket: Path | None = None
+
+
+def _system() -> Iterator[str]:
+    for folder in ("/etc", "/home", "/opt", "/run", "/var"):
+        yield from ("--perms", "0755", "--dir", folder)
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name in _SYSTEM_FOLDERS:
+        path = Path("/") / name
+        if path.is_symlink():
+            yield from ("--symlink", os.fspath(path.readlink()), os.fspath(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", os.fspath(path), os.fspath(path))
+
+
+def _etc(folder: Path) -> Iterator[str]:
+    for name in _SHARED_ETC:
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    for name in ETC_FILES:
+        yield from ("--ro-bind", f"{folder}/{name}", f"/etc/{name}")
+    yield from ("--symlink", "/usr/share/zoneinfo/UTC", "/etc/localtime")
+
+
+def _scratch(folder: Path) -> Iterator[str]:
+    for name, target in (("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108 - paths inside
+        yield from ("--bind", f"{folder}/{name}", target, "--chmod", "1777", target)
+    yield from ("--bind", f"{folder}/home", HOME, "--chmod", "0755", HOME)
+    yield from ("--symlink", "../tmp", "/var/tmp")  # noqa: S108
+
+
+def _interpreter(source: Path, python: Interpreter, empty: Path) -> Iterator[str]:
+    """Show an interpreter without the packages that somebody has installed beside it on the host."""
+    if not python.prefix.startswith("/usr"):
+        yield from ("--ro-bind", os.fspath(source), python.prefix)
+    minor = ".".join(python.version.split(".")[:2])
+    for folder in ("site-packages", "dist-packages"):
+        packages = f"lib/python{minor}/{folder}"
+        if (source / packages).is_dir():
+            yield from ("--ro-bind", os.fspath(empty), f"{python.prefix}/{packages}")
+
+
+def _root(root: Root) -> Iterator[str]:
+    for layer in root.layers:
+        yield from ("--overlay-src", os.fspath(layer))
+    yield from ("--overlay", os.fspath(root.upper), os.fspath(root.work), root.target)
+    yield from ("--chmod", "0755", root.target)
+
+
+def _mounts(plan: Plan) -> Iterator[str]:
+    yield from _system()
+    for pattern in _PACKAGE_FOLDERS:
+        for packages in Path("/usr").glob(pattern):
+            yield from ("--ro-bind", os.fspath(plan.empty), os.fspath(packages))
+    yield from _etc(plan.etc)
+    yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from _scratch(plan.scratch)
+    for source, python in plan.interpreters:
+        yield from _interpreter(source, python, plan.empty)
+    for root in plan.roots:
+        yield from _root(root)
+    for bind in plan.binds:
+        yield from ("--ro-bind", os.fspath(bind.source), bind.target)
+    if plan.index_socket is not None:
+        yield from ("--ro-bind", os.fspath(plan.index_socket), INDEX_SOCKET)
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+
+
+def sandbox_options(plan: Plan, variables: Mapping[str, str], cwd: str) -> bytes:
+    """Return bubblewrap's options as `--args` reads them: each ended by a NUL."""
+    options = ["--unshare-user", "--uid", "1000", "--gid", "1000", "--disable-userns"]
+    options += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    options += [
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--hostname",
+        "sandbox",
+        "--clearenv",
+    ]
+    for name, value in {**BASE_ENVIRONMENT, **variables}.items():
+        options += ("--setenv", name, value)
+    options += _mounts(plan)
+    options += ("--chdir", cwd)
+    return b"".join(os.fsencode(option) + b"\0" for option in options)
+
+
+def limited(argv: Sequence[str], limits: Limits) -> tuple[str, ...]:
+    """Return a command under the limits that only count inside: processes of this user namespace."""
+    return (
+        "/usr/bin/prlimit",
+        f"--nproc={limits.processes}:{limits.processes}",
+        f"--nofile={limits.open_files}:{limits.open_files}",
+        f"--fsize={limits.file_bytes}:{limits.file_bytes}",
+        "--core=0:0",
+        "--",
+        *argv,
+    )
+
+
+_SCRATCH_SCRIPT = """
+exec 3>&2 2>&1
+echo 1000 >/proc/self/oom_score_adj || :
+umask 0
+mount -t tmpfs -o "$2" scratch "$1"
+cd "$1"
+mkdir tmp home shm testbed env testbed.work env.work
+umask 022
+shift 2
+exec "$@"
+"""
+"""Runs with a mount namespace of its own: one bounded tmpfs for everything that isn't to stay.
+
+File descriptor 2 arrives as the report pipe and becomes 3, where it stays.
+"""
+
+
+def scratch_prefix(unshare: str, mount_point: Path, size_bytes: int) -> tuple[str, ...]:
+    """Return the arguments before bubblewrap's own that give a run its bounded scratch folder."""
+    options = f"size={size_bytes},nr_inodes={max(100_000, size_bytes // 4096)},mode=755"
+    return (
+        *(unshare, "-U", "-m", "-r", "--propagation", "private"),
+        *("/bin/sh", "-ec", _SCRATCH_SCRIPT, "sh", os.fspath(mount_point), options),
+    )
+
+
+_REACH_SCRIPT = """
+mount --bind "$1" "$2"
+uid="$3" gid="$4"
+shift 4
+exec setpriv --reuid "$uid" --regid "$gid" --clear-groups -- "$@"
+"""
+
+
+def reach_prefix(unshare: str, store: Path, shown_at: Path, owner: tuple[int, int]) -> tuple[str, ...]:
+    """Return arguments with which root shows a store that its sandboxes' uid couldn't walk to."""
+    return (
+        *(unshare, "-m", "--propagation", "private", "/bin/sh", "-ec", _REACH_SCRIPT, "sh"),
+        *(os.fspath(store), os.fspath(shown_at), str(owner[0]), str(owner[1])),
+    )

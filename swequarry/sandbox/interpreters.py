@@ -1,0 +1,104 @@
+"""Finds the Pythons of this machine: by PATH, by the usual folders, by pyenv's and uv's own places."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from packaging.version import Version
+
+from swequarry.sandbox.contract import Interpreter
+
+_QUERY = """
+import json, platform, sys
+print(json.dumps({
+    "name": platform.python_implementation(), "version": platform.python_version(),
+    "prefix": sys.prefix, "base": getattr(sys, "base_prefix", sys.prefix),
+}))
+"""
+_QUERY_TIMEOUT_S = 20
+_OLDEST = Version("3.6")
+_NAMES = ("python3", "python3.[0-9]", "python3.[0-9][0-9]")
+
+
+def _pyenv_roots() -> Iterator[Path]:
+    if os.environ.get("PYENV_ROOT"):
+        yield Path(os.environ["PYENV_ROOT"])
+    yield Path.home() / ".pyenv"
+    yield Path("/opt/pyenv")
+
+
+def _uv_folder() -> Path:
+    if os.environ.get("UV_PYTHON_INSTALL_DIR"):
+        return Path(os.environ["UV_PYTHON_INSTALL_DIR"])
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return data / "uv" / "python"
+
+
+def _folders() -> Iterator[Path]:
+    for root in _pyenv_roots():
+        yield from sorted(root.glob("versions/*/bin"))
+    yield from sorted(_uv_folder().glob("*/bin"))
+    for pattern in ("python*/bin", "python/*/bin"):
+        yield from sorted(Path("/opt").glob(pattern))
+    yield from (Path("/usr/bin"), Path("/usr/local/bin"))
+    yield from (Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part.startswith("/"))
+
+
+def _candidates(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield each real interpreter file once."""
+    seen = set()
+    for folder in folders:
+        for name in _NAMES:
+            for path in sorted(folder.glob(name)):
+                real = path.resolve()
+                if real not in seen and os.access(real, os.X_OK) and real.is_file():
+                    seen.add(real)
+                    yield path
+
+
+def _ask(path: Path) -> Interpreter | None:
+    """Return what a Python says of itself; None for other programs, virtual environments, other kinds."""
+    try:
+        done = subprocess.run(
+            [path, "-I", "-S", "-c", _QUERY],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_QUERY_TIMEOUT_S,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+        )
+        said = json.loads(done.stdout)
+        version = Version(said["version"])
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
+        return None
+    if said["name"] != "CPython" or said["prefix"] != said["base"] or version < _OLDEST:
+        return None
+    minor = ".".join(said["version"].split(".")[:2])
+    inside = Path(said["prefix"]) / "bin" / f"python{minor}"
+    return Interpreter(version=said["version"], path=os.fspath(inside), prefix=said["prefix"])
+
+
+def _is_script(path: Path) -> bool:
+    try:
+        with path.open("rb") as handle:
+            return handle.read(2) == b"#!"
+    except OSError:
+        return True
+
+
+def newest_first(found: Iterable[Interpreter]) -> tuple[Interpreter, ...]:
+    """Return interpreters by version, newest first, one per prefix and version."""
+    unique = {(python.version, python.prefix): python for python in found}
+    return tuple(sorted(unique.values(), key=lambda p: (Version(p.version), p.prefix), reverse=True))
+
+
+def discover(folders: Iterable[Path] | None = None) -> tuple[Interpreter, ...]:
+    """Return the CPythons from 3.6 on that answer on this machine, newest first.
+
+    Shims, virtual environments and broken installations are left out. `folders` replaces the usual places.
+    """
+    paths = _candidates(_folders() if folders is None else folders)
+    found = (_ask(path) for path in paths if not _is_script(path))
+    return newest_first(python for python in found if python and Path(python.path).exists())
