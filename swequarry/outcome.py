@@ -21,6 +21,8 @@ class RejectCode(StrEnum):
     NO_LINKED_ISSUE = "no_linked_issue"
     EMPTY_PROBLEM_STATEMENT = "empty_problem_statement"
     BASE_UNREACHABLE = "base_unreachable"
+    BASE_UNKNOWN = "base_unknown"
+    MERGED_TOGETHER = "merged_together"
     CORRUPT_PATCH = "corrupt_patch"
     BINARY_WITHOUT_DATA = "binary_without_data"
     TREE_MISMATCH = "tree_mismatch"
@@ -52,6 +54,8 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.NO_LINKED_ISSUE: "no issue is linked, and the settings don't allow a statement from commits",
     RejectCode.EMPTY_PROBLEM_STATEMENT: "the linked issues have no text",
     RejectCode.BASE_UNREACHABLE: "the base commit isn't in the repository, nor in its pull request refs",
+    RejectCode.BASE_UNKNOWN: "the history doesn't show where the pull request began",
+    RejectCode.MERGED_TOGETHER: "one commit brought several pull requests, whose parts can't be told apart",
     RejectCode.CORRUPT_PATCH: "a patch can't be parsed or doesn't apply to the base commit",
     RejectCode.BINARY_WITHOUT_DATA: "a patch names a binary file but doesn't carry its data",
     RejectCode.TREE_MISMATCH: "base + test patch + gold patch isn't the merged tree",
