@@ -1,0 +1,106 @@
+"""Where a repository lies: at the user's path template, else in a clone of ours in the cache."""
+
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from swequarry.errors import GitError, RepositoryError
+from swequarry.git.repository import Repository
+from swequarry.git.run import Place, run_git
+from swequarry.records import CommitSha, RepoRef
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9._-]+")
+OURS = "swequarry-clone"
+"""Marker file of the clones that we made: only they are ever fetched into."""
+
+_REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/pull/*/head:refs/pull/*/head")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorLocator:
+    """Finds repositories.
+
+    `template` is a path with `{owner}` and `{name}`; `url` a template to clone from where nothing lies
+    there; `cache` the folder of our clones.
+    """
+
+    template: str | None
+    url: str
+    cache: Path
+
+    def locate(self, repo: RepoRef) -> Repository:
+        """Open the user's mirror, else our clone, else clone it now, whole or not at all.
+
+        Raises:
+            RepositoryError: neither the template nor the URL gives a repository.
+        """
+        for part in (repo.owner, repo.name):
+            if not _SAFE_NAME.fullmatch(part) or part in {".", ".."}:
+                raise RepositoryError(f"{repo.full_name} isn't an `owner/name` of a repository")
+        if self.template is not None:
+            path = Path(self.template.format(owner=repo.owner, name=repo.name)).expanduser()
+            if path.exists():
+                return Repository.open(path)
+        cached = self.cache / f"{repo.owner}+{repo.name}.git"
+        if not cached.exists():
+            self._clone(self.url.format(owner=repo.owner, name=repo.name), cached)
+        return Repository.open(cached)
+
+    def _clone(self, url: str, destination: Path) -> None:
+        self.cache.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=self.cache))
+        try:
+            clone = scratch / "clone"
+            _fetch_whole(url, clone)
+            _move_into_place(clone, destination)
+        except GitError as error:
+            wanted = f" and nothing lies at {self.template}" if self.template else ""
+            raise RepositoryError(
+                f"{url} can't be cloned{wanted}: {error}; check name and network, or set source.mirror"
+            ) from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _fetch_whole(url: str, clone: Path) -> None:
+    # `clone --mirror` would also bring refs/pull/*/merge, thousands of commits that nobody wrote.
+    run_git(["init", "--quiet", "--bare", "--template=", os.fspath(clone)], Place())
+    place = Place(git_dir=clone, network=True)
+    run_git(["fetch", "--quiet", "--no-tags", "--end-of-options", url, *_REFSPECS], place)
+    head = run_git(["ls-remote", "--symref", "--end-of-options", url, "HEAD"], place)
+    if match := re.search(rb"^ref: (refs/heads/\S+)\tHEAD$", head, re.MULTILINE):
+        run_git(["symbolic-ref", "HEAD", match[1]], place)
+    (clone / OURS).write_text("made by swequarry; may be deleted when nothing runs\n", encoding="utf-8")
+
+
+def _move_into_place(clone: Path, destination: Path) -> None:
+    try:
+        clone.rename(destination)
+    except OSError:
+        if not destination.exists():  # another worker was faster: its clone is as good as ours
+            raise
+
+
+def fetch_commit(repository: Repository, sha: CommitSha, url: str) -> bool:
+    """Bring a commit that a clone of ours lacks: by its id, then by all pull request refs and full depth.
+
+    Returns whether the commit is there now. A repository of the user is never changed.
+    """
+    if repository.has(sha):
+        return True
+    if not (repository.path / OURS).exists():
+        return False
+    place = Place(git_dir=repository.path, network=True)
+    whole = ["--unshallow"] if (repository.path / "shallow").exists() else []
+    for wanted in ([sha], [*whole, "--no-tags", "--end-of-options", url, *_REFSPECS]):
+        arguments = wanted if len(wanted) > 1 else ["--no-tags", "--end-of-options", url, *wanted]
+        try:
+            run_git(["fetch", "--quiet", *arguments], place)
+        except GitError:
+            continue
+        if repository.has(sha):
+            return True
+    return False

@@ -1,0 +1,250 @@
+"""A git repository of the user, read and never written: clone, worktree, bare or mirror.
+
+GitPython tells what a path is (it follows `.git` files and linked worktrees without starting a process);
+objects are read by plumbing, because GitPython decodes paths, reads the settings of the user and keeps
+pipes open that outlive a killed worker.
+"""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Self
+
+from swequarry.errors import GitError, ObjectMissingError, RepositoryError
+from swequarry.git.run import Argument, Place, run_git, started_git
+from swequarry.records import CommitSha, TreeSha
+
+GITLINK_MODE = 0o160000
+_MISSING = re.compile(
+    r"unable to read|could not read|cannot read|bad (?:object|tree|file)|missing (?:blob|tree|object)"
+    r"|not a valid object|unable to get|could not get object info|could not fetch|Not a valid object name"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """One file of a tree: path from its root, mode as an integer, `blob` or `commit` (a submodule)."""
+
+    path: bytes
+    mode: int
+    kind: str
+    sha: str
+
+
+def parse_tree_entries(listing: bytes) -> tuple[TreeEntry, ...]:
+    """Read the output of `git ls-tree -z`."""
+    entries = []
+    for line in listing.split(b"\0")[:-1]:
+        meta, _, path = line.partition(b"\t")
+        mode, kind, sha = meta.decode("ascii").split(" ")
+        entries.append(TreeEntry(path=path, mode=int(mode, 8), kind=kind, sha=sha))
+    return tuple(entries)
+
+
+def reading(error: GitError) -> GitError:
+    """Return the error as ObjectMissingError where git says that an object isn't there."""
+    if not _MISSING.search(error.stderr):
+        return error
+    return ObjectMissingError(str(error), argv=error.argv, status=error.status, stderr=error.stderr)
+
+
+@contextmanager
+def object_errors() -> Iterator[None]:
+    """Turn what git says about absent objects into ObjectMissingError."""
+    try:
+        yield
+    except GitError as error:
+        raise reading(error) from error
+
+
+def missing_objects(place: Place, shas: Sequence[str]) -> frozenset[str]:
+    """Return those of the named objects that a store doesn't hold; 100,000 take a quarter of a second."""
+    if not shas:
+        return frozenset()
+    asked = "\n".join(shas).encode("ascii") + b"\n"
+    answer = run_git(["cat-file", "--batch-check=%(objectname)", "--buffer"], place, stdin=asked)
+    lines = answer.decode("ascii").splitlines()
+    return frozenset(line.split(" ", 1)[0] for line in lines if line.endswith(" missing"))
+
+
+class ObjectReader:
+    """A long-lived `git cat-file --batch`: for callers that read hundreds of objects."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def read(self, sha: str) -> tuple[str, bytes]:
+        """Return kind and bytes of an object.
+
+        Raises:
+            ObjectMissingError: it isn't in the store.
+            GitError: git died.
+        """
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise GitError("git cat-file was started without pipes")
+        try:
+            stdin.write(sha.encode("ascii") + b"\n")
+            stdin.flush()
+        except BrokenPipeError as error:
+            raise GitError("git cat-file --batch died") from error
+        header = stdout.readline().decode("ascii", "replace").split()
+        if not header:
+            raise GitError("git cat-file --batch died")
+        if header[-1] in {"missing", "ambiguous"}:
+            raise ObjectMissingError(f"object {sha} isn't in the repository")
+        data = stdout.read(int(header[2]) + 1)
+        return header[1], data[:-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository by its git folder; `common` is where its objects and refs are (worktrees share them)."""
+
+    path: Path
+    common: Path
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a clone, a worktree, a bare repository, or a bare folder that has no config file.
+
+        Raises:
+            RepositoryError: nothing is there, it isn't a repository, or its ids aren't SHA-1.
+        """
+        import git  # noqa: PLC0415 - importing GitPython takes half a second and starts a process
+
+        if not path.exists():
+            raise RepositoryError(f"there is no repository at {path}; clone it there or correct the path")
+        try:
+            with git.Repo(path.absolute()) as found:
+                repository = cls(path=Path(found.git_dir), common=Path(found.common_dir))
+        except (git.InvalidGitRepositoryError, git.NoSuchPathError, OSError, ValueError) as error:
+            raise RepositoryError(f"{path} isn't a git repository; name a clone or a bare mirror") from error
+        try:
+            kind = repository.git(["rev-parse", "--show-object-format"]).strip()
+        except GitError as error:
+            raise RepositoryError(f"git can't read the repository at {path}: {error.stderr}") from error
+        if kind != b"sha1":
+            raise RepositoryError(f"{path} names objects by {kind.decode()}; only SHA-1 is supported")
+        return repository
+
+    @property
+    def place(self) -> Place:
+        """Where commands on this repository run."""
+        return Place(git_dir=self.path)
+
+    @property
+    def objects(self) -> Path:
+        """The folder of its object store."""
+        return self.common / "objects"
+
+    def git(
+        self, arguments: Sequence[Argument], *, stdin: bytes = b"", allowed: Sequence[int] = (0,)
+    ) -> bytes:
+        """Run a reading git command in this repository and return its output.
+
+        Raises:
+            GitError: it failed.
+        """
+        return run_git(arguments, self.place, stdin=stdin, allowed=allowed)
+
+    def resolve(self, rev: str) -> CommitSha:
+        """Return the commit that a revision names (tags are peeled).
+
+        Raises:
+            ObjectMissingError: no such commit is here.
+        """
+        asked = f"{rev}^{{commit}}"
+        out = self.git(["rev-parse", "--verify", "--quiet", "--end-of-options", asked], allowed=(0, 1, 128))
+        sha = out.decode("ascii", "replace").strip().removeprefix("--end-of-options").strip()
+        if not re.fullmatch("[0-9a-f]{40}", sha):
+            raise ObjectMissingError(f"{rev} names no commit of the repository at {self.path}")
+        return CommitSha(sha)
+
+    def has(self, sha: str) -> bool:
+        """Whether an object is in the store."""
+        return not missing_objects(self.place, [sha])
+
+    def tree_of(self, commit: str) -> TreeSha:
+        """Return the tree of a commit.
+
+        Raises:
+            ObjectMissingError: the commit or its tree isn't here.
+        """
+        commit = self.resolve(commit)
+        with object_errors():
+            return TreeSha(self.git(["rev-parse", "--verify", f"{commit}^{{tree}}"]).decode("ascii").strip())
+
+    def commit_time(self, sha: str) -> datetime:
+        """Return the committer's time of a commit, in the committer's own zone.
+
+        Raises:
+            ObjectMissingError: the commit isn't here.
+        """
+        header = self.commit_object(sha).partition(b"\n\n")[0]
+        match = re.search(rb"^committer .*> (-?\d+) ([+-]\d{4,})$", header, re.MULTILINE)
+        if match is None:
+            return datetime.fromtimestamp(0, UTC)
+        return moment(int(match[1]), match[2].decode("ascii"))
+
+    def commit_object(self, sha: str) -> bytes:
+        """Return a commit as git stores it.
+
+        Raises:
+            ObjectMissingError: it isn't here.
+        """
+        with object_errors():
+            return self.git(["cat-file", "commit", sha])
+
+    def read_blob(self, sha: str) -> bytes:
+        """Return the bytes of a blob.
+
+        Raises:
+            ObjectMissingError: it isn't here (partial mirrors lack large blobs).
+        """
+        with object_errors():
+            return self.git(["cat-file", "blob", sha])
+
+    @contextmanager
+    def reader(self) -> Iterator[ObjectReader]:
+        """Open a reader for many objects.
+
+        Raises:
+            GitError: git can't be started.
+        """
+        with (
+            tempfile.TemporaryFile() as stderr,
+            started_git(["cat-file", "--batch"], self.place, stdin=subprocess.PIPE, stderr=stderr) as process,
+        ):
+            yield ObjectReader(process)
+
+    def list_tree(self, tree: str) -> tuple[TreeEntry, ...]:
+        """Return every file of a tree, below all folders, in git's order.
+
+        Raises:
+            ObjectMissingError: the tree or one of its folders isn't here.
+        """
+        with object_errors():
+            return parse_tree_entries(self.git(["ls-tree", "-r", "-z", "--full-tree", tree]))
+
+    def missing_blobs(self, tree: str) -> tuple[TreeEntry, ...]:
+        """Return the files of a tree whose content the store doesn't hold (partial mirrors)."""
+        entries = [entry for entry in self.list_tree(tree) if entry.kind == "blob"]
+        absent = missing_objects(self.place, sorted({entry.sha for entry in entries}))
+        return tuple(entry for entry in entries if entry.sha in absent)
+
+
+def moment(seconds: int, zone: str) -> datetime:
+    """Return git's pair of Unix seconds and zone (`+0530`) as an aware time; impossible zones read as UTC."""
+    minutes = int(zone[1:-2] or 0) * 60 + int(zone[-2:])
+    offset = timedelta(minutes=-minutes if zone.startswith("-") else minutes)
+    known = timezone(offset) if abs(offset) < timedelta(hours=24) else UTC
+    try:
+        return datetime.fromtimestamp(seconds, known)
+    except (OverflowError, ValueError, OSError):
+        return datetime.fromtimestamp(0, UTC)
