@@ -375,13 +375,15 @@ class TestReport(Record):
     """What one test run reported through its private channel.
 
     `complete` is false when the report has no end record that agrees with the exit status. `exit_status`
-    is None when the process was killed. `collection_errors` are (path, last line of the error).
+    is None when the process was killed. `collection_errors` are (path, last line of the error),
+    `collection_skips` are modules that skip themselves as (path, reason).
     """
 
     framework: str
     results: tuple[TestResult, ...] = ()
     collected: tuple[TestId, ...] = ()
     collection_errors: tuple[tuple[str, str], ...] = ()
+    collection_skips: tuple[tuple[str, str], ...] = ()
     complete: bool = False
     exit_status: int | None = None
     ended_by: str = "exited"

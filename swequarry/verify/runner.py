@@ -1,0 +1,140 @@
+"""Run chosen tests in one state of a world and return what each of them did."""
+
+import dataclasses
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from swequarry.delta import TreeDelta
+from swequarry.errors import UsageError
+from swequarry.records import Recipe, TestId, TestReport
+from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, World
+from swequarry.verify.passes import Progress, RunProblem
+from swequarry.verify.payload import BOOTSTRAP, Orders, new_nonce, payload
+from swequarry.verify.report import ModuleOrigin, read_channel
+
+_OUTPUT_TAIL = 256 * 1024
+_MIN_PASS_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run is perturbed and bounded.
+
+    `seed` becomes PYTHONHASHSEED and, with each test's id, the seed of `random` and numpy: runs with other
+    seeds may differ, a run with the same seed shouldn't. `max_passes` bounds the processes of one run: each
+    crash or timeout costs one. `watch` are source files that must be imported from /testbed.
+    """
+
+    seed: int = 0
+    test_timeout_s: float = 300.0
+    max_passes: int = 20
+    watch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The report of a run and what was observed beside it.
+
+    `problems` concern the run as a whole. `suspects` are tests whose failing may come from a limit and not
+    from the code. `output` is the tail of what the processes printed, for people and repair rules; no
+    outcome is read from it. `origins` says where the watched modules came from. `addopts` are the
+    project's pytest options as found and as kept.
+    """
+
+    report: TestReport
+    output: bytes = b""
+    duration_s: float = 0.0
+    passes: int = 1
+    problems: tuple[RunProblem, ...] = ()
+    suspects: frozenset[TestId] = frozenset()
+    evidence: tuple[str, ...] = ()
+    origins: tuple[ModuleOrigin, ...] = ()
+    addopts_found: tuple[str, ...] = ()
+    addopts_kept: tuple[str, ...] = ()
+    memory_events: int = 0
+    process_events: int = 0
+
+    @property
+    def foreign_modules(self) -> tuple[ModuleOrigin, ...]:
+        """The modules of the project that were imported from elsewhere than the checkout."""
+        return tuple(origin for origin in self.origins if not origin.inside)
+
+
+def run_tests(
+    backend: SandboxBackend,
+    world: World,
+    delta: TreeDelta,
+    targets: Sequence[str],
+    recipe: Recipe,
+    options: RunOptions,
+    limits: Limits,
+) -> RunResult:
+    """Run the tests of some files in a fresh copy of a world with a delta applied.
+
+    `targets` are test files relative to /testbed; those that aren't there in this state are left out.
+    The wall limit bounds all processes of the run together.
+
+    Raises:
+        SandboxError: the machinery broke, or the run was killed from outside; nothing is known.
+        UsageError: the recipe's test command isn't one of pytest.
+    """
+    progress, output = Progress(targets), b""
+    spent_s, passes = 0.0, 0
+    while passes < max(1, options.max_passes):
+        orders = Orders(
+            nonce=new_nonce(),
+            targets=tuple(progress.targets),
+            skip=tuple(progress.settled),
+            watch=options.watch,
+            seed=options.seed,
+            test_timeout_s=options.test_timeout_s,
+        )
+        command = build_command(recipe, orders)
+        left = dataclasses.replace(limits, wall_s=limits.wall_s - spent_s)
+        result = backend.run_once(world, delta, command, left)
+        passes, spent_s = passes + 1, spent_s + result.duration_s
+        output = (output + result.output)[-_OUTPUT_TAIL:]
+        progress.add(read_channel(result.report, orders.nonce), result)
+        if not progress.again or limits.wall_s - spent_s < _MIN_PASS_S:
+            break
+    return _result(progress, output, spent_s, passes)
+
+
+def _result(progress: Progress, output: bytes, spent_s: float, passes: int) -> RunResult:
+    return RunResult(
+        report=progress.report(),
+        output=output,
+        duration_s=spent_s,
+        passes=passes,
+        problems=tuple(progress.problems),
+        suspects=frozenset(progress.suspects),
+        evidence=tuple(progress.evidence),
+        origins=tuple(progress.origins.values()),
+        addopts_found=progress.addopts[0],
+        addopts_kept=progress.addopts[1],
+        memory_events=progress.memory_events,
+        process_events=progress.process_events,
+    )
+
+
+def build_command(recipe: Recipe, orders: Orders) -> Command:
+    """Return the command of one process of pytest: the recipe's interpreter flags, options and variables.
+
+    Raises:
+        UsageError: the recipe's test command is neither `python [flags] -m pytest [options]` nor
+            `pytest [options]`.
+    """
+    words = list(recipe.test_command)
+    place = next(
+        (i for i, word in enumerate(words) if word.rpartition("/")[2] in ("pytest", "py.test")), None
+    )
+    if recipe.test_framework != "pytest" or place is None or (place > 0 and words[place - 1] != "-m"):
+        raise UsageError(f"no test command of pytest: {shlex.join(words)}; use `python -m pytest [options]`")
+    variables = dict(recipe.variables)
+    inherited = shlex.split(variables.pop("PYTEST_ADDOPTS", ""))
+    variables["PYTHONDONTWRITEBYTECODE"] = "1"
+    variables["PYTHONHASHSEED"] = str(orders.seed % 2**32)
+    orders = dataclasses.replace(orders, options=(*inherited, *words[place + 1 :]))
+    flags = words[1 : place - 1] if place else []
+    return Command(argv=(PYTHON, *flags, "-c", BOOTSTRAP), variables=variables, stdin=payload(orders))

@@ -1,0 +1,103 @@
+"""A backend for unit tests: runs commands on the host in a temporary copy of a folder. Isolates nothing."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swequarry.delta import TreeDelta
+from swequarry.sandbox.contract import PYTHON, REPORT_FD, TESTBED, Command, EndedBy, ExecResult, Limits, World
+
+FORGETFUL = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PATH": os.defpath,
+    "HOME": "/nonexistent",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+@dataclass
+class FakeBackend:
+    """Worlds are folders by key. `tamper` may change a result before it is returned."""
+
+    worlds: dict[str, Path]
+    python: str = sys.executable
+    tamper: Callable[[int, ExecResult], ExecResult] = lambda _number, result: result
+    variables: Mapping[str, str] = field(default_factory=lambda: FORGETFUL)
+    runs: list[Command] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return "fake"
+
+    def run_once(self, world: World, delta: TreeDelta, command: Command, limits: Limits) -> ExecResult:
+        self.runs.append(command)
+        with tempfile.TemporaryDirectory(prefix="fake-backend-") as folder:
+            testbed = Path(folder) / "testbed"
+            shutil.copytree(self.worlds[world.key], testbed, symlinks=True)
+            apply_delta(testbed, delta)
+            result = self._run(command, limits, testbed)
+        return self.tamper(len(self.runs), result)
+
+    def _run(self, command: Command, limits: Limits, testbed: Path) -> ExecResult:
+        argv = [self.python if word == PYTHON else word for word in command.argv]
+        read_end, write_end = os.pipe()
+
+        def arrange() -> None:
+            os.dup2(write_end, REPORT_FD)
+
+        began = time.monotonic()
+        process = subprocess.Popen(
+            argv, cwd=str(testbed) + command.cwd.removeprefix(TESTBED), env={**self.variables, **command.variables},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=(REPORT_FD,) if write_end == REPORT_FD else (write_end, REPORT_FD),
+            preexec_fn=arrange, start_new_session=True,
+        )  # fmt: skip
+        os.close(write_end)
+        report: list[bytes] = []
+        reader = threading.Thread(target=lambda: report.append(_drain(read_end)))
+        reader.start()
+        ended_by = EndedBy.EXITED
+        try:
+            output, _ = process.communicate(command.stdin, timeout=limits.wall_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            ended_by = EndedBy.WALL_LIMIT
+        reader.join()
+        code = process.returncode
+        if code < 0 and ended_by is EndedBy.EXITED:
+            ended_by = EndedBy.SIGNALLED
+        return ExecResult(
+            exit_code=None if ended_by is EndedBy.WALL_LIMIT else (128 - code if code < 0 else code),
+            ended_by=ended_by,
+            output=output,
+            report=report[0],
+            duration_s=time.monotonic() - began,
+        )
+
+
+def _drain(read_end: int) -> bytes:
+    with open(read_end, "rb") as stream:
+        return stream.read()
+
+
+def apply_delta(root: Path, delta: TreeDelta) -> None:
+    for name in delta.removed:
+        path = root / os.fsdecode(name)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, content in delta.files.items():
+        path = root / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        if content.mode == 0o120000:
+            path.symlink_to(os.fsdecode(content.data))
+        else:
+            path.write_bytes(content.data)
+            path.chmod(content.mode & 0o777)
