@@ -1,0 +1,162 @@
+"""The project in its environment: put in place from the tree, and proven to be imported from there."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from packaging.version import InvalidVersion, Version
+from pydantic import TypeAdapter, ValidationError
+
+from reconstruct.environment.build_session import BuildCause, BuildSession
+from reconstruct.environment.tiers import isolation
+from swequarry.errors import SandboxError
+from swequarry.sandbox.contract import PYTHON, TESTBED
+from swequarry.sandbox.index_pages import normalise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectState:
+    """What an environment holds after the project was installed.
+
+    `installed` maps names to versions, `local` are the normalised names that come from the tree.
+    """
+
+    python: str
+    version: str | None
+    installed: Mapping[str, str]
+    local: frozenset[str]
+    site_packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What `inside/describe.py` reports; the code of installed packages can reach it, so it is validated."""
+
+    python: str
+    sys_version: str
+    installed: tuple[tuple[str, str], ...]
+    project_version: str | None
+    origins: Mapping[str, str]
+    copies: tuple[str, ...]
+    site_packages: tuple[str, ...]
+
+
+def install_project(session: BuildSession) -> ProjectState:
+    """Install the project and its local packages from the tree and describe the result.
+
+    Raises:
+        BuildStoppedError: it can't be installed, isn't imported from the tree, or has a made-up version.
+        SandboxError: the interpreter isn't the one that was asked for.
+    """
+    before = {name for name, _ in _describe(session).installed}
+    match session.recipe.install:
+        case "path":
+            _put_on_path(session)
+        case "legacy-editable":
+            argv = (PYTHON, "setup.py", "-q", "develop", "--no-deps")
+            session.online("project", argv, cause=BuildCause.PROJECT)
+        case _:
+            _install_editable(session, TESTBED)
+    for folder in session.recipe.local_packages:
+        _install_editable(session, _inside_tree(session, folder))
+    answer = _describe(session)
+    _check_interpreter(session, answer.python)
+    _check_origin(session, answer)
+    _check_version(session, answer.project_version)
+    own = {session.recipe.project_name} if session.recipe.project_name else set()
+    added = own | {name for name, _ in answer.installed} - before
+    return ProjectState(
+        python=answer.python,
+        version=answer.project_version,
+        installed=dict(answer.installed),
+        local=frozenset(normalise(name) for name in added),
+        site_packages=answer.site_packages,
+    )
+
+
+def _describe(session: BuildSession) -> Description:
+    answer = session.script("describe", "describe.py", TESTBED, session.recipe.project_name or "")
+    try:
+        return TypeAdapter(Description).validate_python(answer)
+    except ValidationError as error:
+        raise session.stop(BuildCause.INSTALL, "describe", "the environment's description is odd") from error
+
+
+def _install_editable(session: BuildSession, folder: str) -> None:
+    compat = ("--config-setting", "editable_mode=compat") if _uses_setuptools(session, folder) else ()
+    session.uv(
+        "project", "pip", "install", "--python", PYTHON, "--no-deps", "--no-sources", "-e", folder,
+        "--build-constraints", session.write_lines("build-constraints.txt", session.recipe.build_constraints),
+        *isolation(session), *compat, cause=BuildCause.PROJECT,
+    )  # fmt: skip
+
+
+def _uses_setuptools(session: BuildSession, folder: str) -> bool:
+    """Setuptools can put the folder itself on the path, so that modules that a patch adds are found."""
+    try:
+        text = session.sandbox.get(f"{folder}/pyproject.toml").decode("utf-8", "replace")
+        back_end = tomllib.loads(text).get("build-system", {}).get("build-backend", "setuptools")
+    except (FileNotFoundError, tomllib.TOMLDecodeError, AttributeError):
+        return True
+    return str(back_end).startswith("setuptools")
+
+
+def _put_on_path(session: BuildSession) -> None:
+    code = (
+        "import os, sysconfig; site = sysconfig.get_path('purelib'); "
+        "roots = [p for p in ('/testbed/src', '/testbed') if os.path.isdir(p)]; "
+        "open(os.path.join(site, 'swequarry_project.pth'), 'w').write('\\n'.join(roots) + '\\n')"
+    )
+    if not session.offline("project", (PYTHON, "-I", "-c", code)).ok:
+        raise SandboxError("the project can't be put on the path of its environment")
+
+
+def _inside_tree(session: BuildSession, folder: str) -> str:
+    path = PurePosixPath(folder)
+    if path.is_absolute() or ".." in path.parts:
+        raise session.stop(BuildCause.PROJECT, "project", f"local package {folder!r} lies outside the tree")
+    return f"{TESTBED}/{path}"
+
+
+def _check_interpreter(session: BuildSession, version: str) -> None:
+    """A relocated interpreter can load the library of another one without saying so."""
+    if version != session.interpreter.version:
+        raise SandboxError(f"{session.interpreter.path} runs as {version}, not {session.interpreter.version}")
+
+
+def _check_origin(session: BuildSession, answer: Description) -> None:
+    """A copy in site-packages hides the tree: before and after would be the same code."""
+    places = answer.origins.values()
+    if answer.copies:
+        message = f"a copy in site-packages hides the tree: {', '.join(answer.copies)}"
+        raise session.stop(BuildCause.PROJECT, "project", message)
+    if places and not any(place.startswith(f"{TESTBED}/") for place in places):
+        message = f"the project isn't imported from the tree but from {', '.join(sorted(places))}"
+        raise session.stop(BuildCause.PROJECT, "project", message)
+
+
+def _check_version(session: BuildSession, version: str | None) -> None:
+    """A version tool that finds no tag makes one up without saying so; tests then see 0.1.dev1."""
+    if version is None or not _made_up(version):
+        return
+    argv = ("git", "-C", TESTBED, "describe", "--tags", "--abbrev=0")
+    result = session.offline("nearest tag", argv)
+    tag = result.output.decode("utf-8", "replace").strip().rpartition("\n")[2] if result.ok else ""
+    nearest = _version_in(tag)
+    if nearest is not None and nearest > Version("0.1"):
+        raise session.stop(
+            BuildCause.PROJECT, "project", f"the project says version {version}, the nearest tag is {nearest}"
+        )
+
+
+def _made_up(version: str) -> bool:
+    return version.startswith(("0.0.0", "0.1.dev", "0+u", "unknown"))
+
+
+def _version_in(tag: str) -> Version | None:
+    start = next((i for i, c in enumerate(tag) if c.isdigit()), None)
+    try:
+        return None if start is None else Version(tag[start:].replace("_", "."))
+    except InvalidVersion:
+        return None
