@@ -1,9 +1,9 @@
 """What a report tells: every item of a run exactly once, and the counts that follow from that.
 
 The counts are never given, always computed from the items (`swequarry.report.counts`), so that they can't
-disagree with them: candidates = tasks + rejects + failures + open items, per repository and per stage. Open items are those of an
-interrupted run that reached no end yet. Durations and times of day are observed; they're shown, and are in
-no record.
+disagree with them: candidates = tasks + rejects + failures + open items, per repository and per stage. Open
+items are those of an interrupted run that reached no end yet. Durations and times of day are observed;
+they're shown, and are in no record.
 """
 
 from collections.abc import Mapping
