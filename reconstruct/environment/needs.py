@@ -1,0 +1,273 @@
+"""What tests need to run, chosen from a project's facts: the two tiers of requirements.
+
+The first tier must install: the project's own test requirements. The second may lose any member: names
+that CI and conda files give, kept only where the repository imports them, and what the changed tests want.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from reconstruct.environment.evidence.imports import FileImports, imports_of
+from reconstruct.environment.evidence.model import CondaFile, Group, Origin, Requested
+from reconstruct.environment.evidence.pytest_settings import is_plugin
+from reconstruct.environment.evidence.requirement_files import rank_name
+from reconstruct.environment.evidence.requirement_lines import name_of
+from reconstruct.environment.evidence.tox_names import environment_for, holds
+from reconstruct.environment.facts import ProjectFacts
+from reconstruct.environment.knowledge import import_distributions, is_not_needed, plugin_table
+
+CORE: Final = frozenset({"numpy", "pandas"})
+"""What CI or conda name goes to the first tier if it is one of these: too much is built against them."""
+RUNNER: Final = "pytest"
+_TEST_NAME: Final = re.compile(
+    r"(?:.*[-_.])?(?:tests?|testing|pytest|unit|unittests?)(?:[-_.].*)?", re.IGNORECASE
+)
+_DEV_NAME: Final = re.compile(r"dev|develop|development|all-?dev", re.IGNORECASE)
+_SEEDS: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "python"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestNeeds:
+    """Requirements in two tiers, the project's extras to install with it, constraints, local packages."""
+
+    extras: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    local: tuple[str, ...] = ()
+
+    __test__ = False
+
+
+def choose_needs(facts: ProjectFacts, python: str, changed_tests: Mapping[str, str]) -> TestNeeds:
+    """Return what tests of a project need with one Python version; `changed_tests` are texts by path."""
+    return _Chooser(facts, python, imports_of(changed_tests)).needs()
+
+
+class _Chooser:
+    def __init__(self, facts: ProjectFacts, python: str, changed: FileImports) -> None:
+        self._facts = facts
+        self._python = python
+        self._changed = changed
+        self._own = canonicalize_name(facts.name) if facts.name else ""
+        self._extras: dict[str, tuple[str, ...]] = {
+            canonicalize_name(n): texts for n, texts in facts.extras().items()
+        }
+        self._imported = facts.imports.everywhere | changed.wanted
+        self._tested = facts.imports.tests | changed.wanted
+
+    def needs(self) -> TestNeeds:
+        named = self._named_by_runners()
+        extras, texts = self._with_extras(named)
+        texts = [*named.requirements, *texts, *self._group_texts(named, extras)]
+        texts += self._file_texts(texts, extras)
+        first = self._kept([*texts, *self._facts.pytest.plugins, *self._facts.pytest.requirements])
+        wanted = self._of_ci()
+        first = _unique(
+            [*first, *(t for t in wanted if name_of(t) in CORE), *self._imports(self._changed.needed)]
+        )
+        present = {name_of(t) for t in (*first, *self._facts.dependencies)}
+        optional = [*wanted, *self._imports(self._changed.wanted), *self._plugins()]
+        return TestNeeds(
+            extras=tuple(extras),
+            requirements=_with_runner(first, self._facts.pytest.minimum),
+            optional=_unique(t for t in optional if name_of(t) not in present and name_of(t) != RUNNER),
+            constraints=self._kept(named.constraints),
+            local=named.local,
+        )
+
+    def _named_by_runners(self) -> Requested:
+        """What tox's environment for this Python and the nox sessions that test ask for."""
+        found = self._of_tox()
+        if not found.requirements and not found.extras and not found.groups:
+            for install in self._facts.nox:
+                found = found.joined(install.requested)
+        for install in self._facts.ci:
+            own = Requested(extras=install.requested.extras, groups=install.requested.groups)
+            found = found.joined(own)
+        return found
+
+    def _of_tox(self) -> Requested:
+        tox = self._facts.tox
+        sections = {section.name: section for section in tox.sections}
+        if not sections:
+            return Requested()
+        names = tuple(dict.fromkeys([*tox.environments, *(n for n in sections if n)]))
+        environment = environment_for(names, self._python)
+        found = Requested()
+        for option in ("deps", "extras", "commands"):
+            chosen = getattr(sections.get(environment), option, None)
+            if chosen is None:
+                chosen = getattr(sections.get(""), option, None) or ()
+            for line in chosen:
+                if holds(line.conditions, environment):
+                    found = found.joined(line.requested)
+        return found
+
+    def _with_extras(self, named: Requested) -> tuple[list[str], list[str]]:
+        """Extras to install with the project, and the texts of extras that hold unwanted things."""
+        names = [n for n in named.extras if rank_name(n) is not None and _suits(n)]
+        if not names:
+            names = self._declared_extras(has_others=bool(named.requirements or named.groups))
+        passed: list[str] = []
+        texts: list[str] = []
+        for name in dict.fromkeys(canonicalize_name(n) for n in names):
+            expanded = self._expand(name)
+            if expanded and len(self._kept(expanded)) < len(set(expanded)):
+                texts.extend(expanded)
+            else:
+                passed.append(name)
+        return passed, texts
+
+    def _declared_extras(self, *, has_others: bool) -> list[str]:
+        tests = [n for n in self._extras if n in {"test", "tests", "testing"}]
+        return tests or ([] if has_others else [n for n in self._extras if _DEV_NAME.fullmatch(n)])
+
+    def _expand(self, extra: str) -> list[str]:
+        """The texts of an extra with those of the project's own extras that it names."""
+        found: list[str] = []
+        waiting: list[str] = [extra]
+        seen: set[str] = set()
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            for text in self._extras.get(current, ()):
+                if name_of(text) == self._own:
+                    waiting.extend(canonicalize_name(e) for e in Requirement(text).extras)
+                else:
+                    found.append(text)
+        return found
+
+    def _group_texts(self, named: Requested, extras: list[str]) -> list[str]:
+        """Groups that tox or CI name and those for tests, else (no runner yet) those for developing."""
+        groups = [g for g in self._facts.groups if g.origin is not Origin.EXTRA]
+        asked = {canonicalize_name(n) for n in named.groups}
+        chosen = [g for g in groups if canonicalize_name(g.name) in asked and rank_name(g.name) is not None]
+        chosen += [g for g in groups if _for_tests(g)]
+        texts = [text for group in chosen for text in group.requirements]
+        reached = [*named.requirements, *texts, *(t for e in extras for t in self._expand(e))]
+        if not _has_runner(reached):
+            developing = [g for g in groups if _DEV_NAME.fullmatch(g.name) or g.origin is Origin.HATCH]
+            texts += [text for group in developing for text in group.requirements]
+        return texts
+
+    def _file_texts(self, texts: list[str], extras: list[str]) -> list[str]:
+        """Requirement files by name, only where nothing else names a runner; the best kind that is there."""
+        reached = [*texts, *(t for e in extras for t in self._expand(e))]
+        if _has_runner(reached):
+            return []
+        by_rank: dict[int, list[str]] = {}
+        for file in self._facts.requirement_files:
+            by_rank.setdefault(rank_name(file.path) or 0, []).extend(file.requested.requirements)
+        found = by_rank.get(0) or by_rank.get(1) or []
+        if not self._facts.is_package or not found:
+            found = [*by_rank.get(2, []), *found]
+        return found
+
+    def _kept(self, texts: Iterable[str]) -> tuple[str, ...]:
+        return _unique(text for text in texts if self._is_kept(name_of(text)))
+
+    def _is_kept(self, name: str) -> bool:
+        if not name or name == self._own or name in _SEEDS:
+            return False
+        return not is_not_needed(name) or bool(self._import_names(name) & self._tested)
+
+    def _import_names(self, distribution: str) -> set[str]:
+        return {distribution.replace("-", "_"), *_names_of().get(distribution, ())}
+
+    def _of_ci(self) -> list[str]:
+        """Names in CI jobs and in the conda file for this Python, where the repository imports them."""
+        texts = [t for install in self._facts.ci for t in install.requested.requirements]
+        conda = _conda_file(self._facts.conda_files, self._python)
+        if conda is not None:
+            texts += [*conda.names, *conda.requested.requirements]
+        return [t for t in self._kept(texts) if is_plugin(t) or self._is_imported(name_of(t))]
+
+    def _is_imported(self, distribution: str) -> bool:
+        lowered = {name.lower() for name in self._imported}
+        return any(name.lower() in lowered for name in self._import_names(distribution))
+
+    def _imports(self, names: Iterable[str]) -> list[str]:
+        """Distributions of imported names: named by the project itself, or known for certain."""
+        evident = self._evident()
+        found = []
+        for name in sorted(names):
+            if name in sys.stdlib_module_names or name in self._facts.layout.modules:
+                continue
+            known = import_distributions().get(name)
+            distribution = canonicalize_name(known or name)
+            if distribution in evident:
+                found.append(evident[distribution])
+            elif known is not None and name not in self._facts.layout.local_modules:
+                found.append(known)
+        return list(self._kept(found))
+
+    def _evident(self) -> dict[str, str]:
+        """Every distribution that the project's own files name, with the first text that names it."""
+        texts = [t for group in self._facts.groups for t in group.requirements]
+        texts += [
+            t for install in (*self._facts.ci, *self._facts.nox) for t in install.requested.requirements
+        ]
+        texts += [t for file in self._facts.requirement_files for t in file.requested.requirements]
+        texts += [t for file in self._facts.conda_files for t in (*file.names, *file.requested.requirements)]
+        found: dict[str, str] = {}
+        for text in texts:
+            found.setdefault(name_of(text), text)
+        return {name: text for name, text in found.items() if name}
+
+    def _plugins(self) -> list[str]:
+        """Plugins whose fixtures or markers the changed tests use and the tree doesn't define itself."""
+        table = plugin_table()
+        fixtures = self._changed.fixtures - self._facts.imports.functions
+        found = [table.fixtures[f] for f in sorted(fixtures) if f in table.fixtures]
+        return found + [table.markers[m] for m in sorted(self._changed.markers) if m in table.markers]
+
+
+def _names_of() -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, distribution in import_distributions().items():
+        found.setdefault(canonicalize_name(distribution), set()).add(name)
+    return found
+
+
+def _suits(name: str) -> bool:
+    return not re.search(r"lint|docs?$|^doc|typing|mypy|bench|release|publish", name, re.IGNORECASE)
+
+
+def _for_tests(group: Group) -> bool:
+    if group.origin is Origin.TESTS_REQUIRE:
+        return True
+    return _TEST_NAME.fullmatch(group.name) is not None and rank_name(group.name) is not None
+
+
+def _has_runner(texts: Iterable[str]) -> bool:
+    return any(name_of(text) in {RUNNER, "nose", "nose2", "hypothesis"} or is_plugin(text) for text in texts)
+
+
+def _conda_file(files: tuple[CondaFile, ...], python: str) -> CondaFile | None:
+    """The file for exactly this Python, else one that leaves it open; the shortest name among equals."""
+    exact = [f for f in files if f.python == python]
+    open_ones = [f for f in files if f.python is None]
+    return min(exact or open_ones, key=lambda f: (len(f.path), f.path), default=None)
+
+
+def _with_runner(texts: tuple[str, ...], minimum: str | None) -> tuple[str, ...]:
+    if any(name_of(text) == RUNNER for text in texts):
+        return texts
+    try:
+        wanted = str(Requirement(f"{RUNNER}>={minimum}")) if minimum else RUNNER
+    except InvalidRequirement:
+        wanted = RUNNER
+    return (*texts, wanted)
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

@@ -1,0 +1,247 @@
+"""From facts to recipes: an ordered list of tries, each of them data, none of them a guess by name.
+
+The first recipe is the one that most likely works; each later one gives up a little: the optional tier,
+the newest interpreter, exact pins, the way in which the project is installed.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from reconstruct.environment.evidence.pytest_settings import is_plugin
+from reconstruct.environment.evidence.requirement_lines import name_of
+from reconstruct.environment.evidence.versions import version_key
+from reconstruct.environment.facts import ProjectFacts
+from reconstruct.environment.interpreters import (
+    choose_interpreters,
+    effective_date,
+    minor_of,
+    shifted_date,
+)
+from reconstruct.environment.knowledge import build_backends, late_uploads
+from reconstruct.environment.needs import RUNNER, choose_needs
+from swequarry.records import Candidate, Recipe
+from swequarry.sandbox.contract import Interpreter
+
+BUILD_WINDOW_OPENS: Final = datetime(2023, 1, 8, tzinfo=UTC)
+"""Back-ends are never taken from before this day: setuptools 65 is there, 66 isn't."""
+MODERN: Final = datetime(2024, 1, 1, tzinfo=UTC)
+"""From this day on nothing needs an old setuptools any more."""
+_SCM_BY_DISTRIBUTION: Final = frozenset({"setuptools_scm", "hatch-vcs"})
+
+
+def plan_recipes(
+    facts: ProjectFacts,
+    candidate: Candidate,
+    interpreters: Sequence[Interpreter],
+    base_time: datetime,
+    changed_test_sources: Mapping[str, str],
+    *,
+    python: str | None = None,
+    project_version: str | None = None,
+) -> tuple[Recipe, ...]:
+    """Return recipes to try in their order; empty where no interpreter here suits the project.
+
+    `base_time` is the committer date of the base commit. `changed_test_sources` are the texts of the test
+    files of the test patch by path. `python` (`3.9`) overrides the choice of the interpreter.
+    `project_version` is given to version tools that would ask version control.
+    """
+    effective = effective_date(candidate.cutoff, base_time)
+    pythons = _pythons(facts, interpreters, effective, python)
+    planner = _Planner(facts, effective, changed_test_sources, project_version)
+    recipes: list[Recipe] = []
+    for index, minor in enumerate(pythons):
+        best = planner.recipe(minor)
+        recipes.append(best)
+        if index == 0:
+            recipes.append(replace(best, optional=()))
+    if recipes:
+        recipes.append(replace(recipes[0], optional=(), requirements=_without_pins(recipes[0].requirements)))
+        recipes.extend(planner.other_installs(recipes[0]))
+    return tuple(dict.fromkeys(recipes))
+
+
+def _pythons(
+    facts: ProjectFacts, interpreters: Sequence[Interpreter], effective: datetime, python: str | None
+) -> tuple[str, ...]:
+    if python is not None:
+        return tuple(v for v in [minor_of(python)] if v in {minor_of(i.version) for i in interpreters})
+    return choose_interpreters(
+        interpreters,
+        requires_python=facts.requires_python,
+        supported=facts.versions(),
+        effective=effective,
+    )
+
+
+class _Planner:
+    def __init__(
+        self,
+        facts: ProjectFacts,
+        effective: datetime,
+        changed_tests: Mapping[str, str],
+        project_version: str | None,
+    ) -> None:
+        self._facts = facts
+        self._effective = effective
+        self._changed_tests = changed_tests
+        self._project_version = project_version
+
+    def recipe(self, python: str) -> Recipe:
+        needs = choose_needs(self._facts, python, self._changed_tests)
+        cutoff = shifted_date(self._effective, python)
+        is_shifted = cutoff != self._effective
+        requirements = _without_runner_pins(needs.requirements) if is_shifted else needs.requirements
+        cap = setuptools_bound(python, cutoff, self._facts.build_requires)
+        outdated = outdated_backends(self._facts.build_requires, cap)
+        recipe = Recipe(
+            python=python,
+            cutoff=cutoff,
+            project_name=self._facts.name,
+            install=self._install(python),
+            extras=needs.extras,
+            requirements=requirements,
+            optional=needs.optional,
+            constraints=_without_runner_pins(needs.constraints) if is_shifted else needs.constraints,
+            build_constraints=(cap,),
+            build_requirements=self._unpinned_build_requires() if outdated else (),
+            build_isolation=not outdated,
+            build_cutoff=max(cutoff, BUILD_WINDOW_OPENS),
+            exempt=_exempt(cutoff),
+            local_packages=needs.local,
+            variables=self._variables(),
+        )
+        return self._on_path(recipe) if recipe.install == "path" else recipe
+
+    def _install(self, python: str) -> str:
+        """Setuptools of Python 3.6 can't build editable wheels; a tree without metadata isn't installed."""
+        if not self._facts.is_package:
+            return "path"
+        old = version_key(python) < (3, 7)
+        uses_setuptools = (self._facts.build_backend or "setuptools").startswith("setuptools")
+        return "legacy-editable" if old and uses_setuptools and self._facts.has_setup_py else "editable"
+
+    def _on_path(self, recipe: Recipe) -> Recipe:
+        """A project that isn't installed brings no requirements of its own: they are named instead."""
+        declared: dict[str, tuple[str, ...]] = {
+            canonicalize_name(n): texts for n, texts in self._facts.extras().items()
+        }
+        own = [*self._facts.dependencies, *(t for e in recipe.extras for t in declared.get(e, ()))]
+        texts = tuple(dict.fromkeys([*recipe.requirements, *own]))
+        name = canonicalize_name(self._facts.name) if self._facts.name else ""
+        kept = tuple(text for text in texts if name_of(text) != name)
+        return replace(
+            recipe, install="path", extras=(), requirements=kept, build_isolation=True, build_requirements=()
+        )
+
+    def other_installs(self, best: Recipe) -> list[Recipe]:
+        """Other ways to put the same project in place, without the optional tier."""
+        plain = replace(best, optional=())
+        found = []
+        if best.install == "editable" and self._facts.has_setup_py and self._facts.build_backend is None:
+            found.append(replace(plain, install="legacy-editable"))
+        if best.install != "path" and (self._facts.dependencies or self._facts.layout.modules):
+            found.append(self._on_path(plain))
+        return found
+
+    def _unpinned_build_requires(self) -> tuple[str, ...]:
+        names = (name_of(text) for text in self._facts.build_requires)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def _variables(self) -> tuple[tuple[str, str], ...]:
+        """The version for this distribution alone: a general variable would reach its dependencies too."""
+        if not self._project_version or not self._facts.name:
+            return ()
+        if self._facts.version_source not in _SCM_BY_DISTRIBUTION:
+            return ()
+        suffix = re.sub(r"[-_.]+", "_", self._facts.name).upper()
+        return ((f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{suffix}", self._project_version),)
+
+
+def setuptools_bound(python: str, cutoff: datetime, build_requires: Sequence[str]) -> str:
+    """Return the bound on setuptools in builds.
+
+    64 is the first with editable wheels (PEP 660), 66 the first that refuses versions that aren't PEP 440,
+    66.2 the first that runs on 3.12, 59 the last for 3.6. A project that asks for more gets it.
+    """
+    minor = version_key(python)
+    if minor < (3, 7):
+        return "setuptools<60"
+    if minor >= (3, 12):
+        return "setuptools>=66.2"
+    if cutoff >= MODERN or _asks_beyond(build_requires, "65.7"):
+        return "setuptools>=64"
+    return "setuptools>=64,<66"
+
+
+def _asks_beyond(build_requires: Sequence[str], version: str) -> bool:
+    """Whether a lower bound on setuptools lies above a version."""
+    lower = [
+        specifier.version
+        for text in build_requires
+        if name_of(text) == "setuptools"
+        for specifier in Requirement(text).specifier
+        if specifier.operator in {">=", ">", "==", "~="}
+    ]
+    return any(version_key(bound) > version_key(version) for bound in lower)
+
+
+def outdated_backends(build_requires: Sequence[str], setuptools_cap: str) -> tuple[str, ...]:
+    """Return back-ends that the project pins below the first version with editable wheels.
+
+    They are then taken unpinned, and the project is built without isolation.
+    """
+    if "<60" in setuptools_cap:
+        return ()
+    found = []
+    for text in build_requires:
+        rule = build_backends().get(name_of(text))
+        if rule is None:
+            continue
+        specifier = Requirement(text).specifier
+        if specifier and not _reaches(specifier, rule.first_editable):
+            found.append(rule.distribution)
+    return tuple(found)
+
+
+def _reaches(specifier: SpecifierSet, first: str) -> bool:
+    """Whether some version from `first` on is allowed: upper bounds and exact pins decide."""
+    for bound in specifier:
+        version = bound.version.rstrip(".*")
+        if bound.operator in {"<", "<="} and version_key(version) <= version_key(first):
+            return bound.operator == "<=" and version_key(version) == version_key(first)
+        if bound.operator in {"==", "===", "~="} and version_key(version) < version_key(first):
+            prefix = version_key(version)[: -1 if bound.operator == "~=" else None]
+            if bound.operator != "~=" or version_key(first)[: len(prefix)] > prefix:
+                return False
+    return True
+
+
+def _exempt(cutoff: datetime) -> tuple[tuple[str, datetime], ...]:
+    return tuple(sorted((name, day) for name, day in late_uploads().items() if day > cutoff))
+
+
+def _without_runner_pins(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop exact pins of pytest and its plugins: an old runner can't run on a younger interpreter."""
+    chosen = (_unpinned(t) if name_of(t) == RUNNER or is_plugin(t) else t for t in texts)
+    return tuple(dict.fromkeys(chosen))
+
+
+def _without_pins(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_unpinned(text) for text in texts))
+
+
+def _unpinned(text: str) -> str:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return text
+    kept = [str(s) for s in requirement.specifier if s.operator not in {"==", "==="}]
+    requirement.specifier = SpecifierSet(",".join(kept))
+    return str(requirement)
