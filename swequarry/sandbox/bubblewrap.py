@@ -2,15 +2,16 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from swequarry.delta import TreeDelta
 from swequarry.errors import SandboxError
-from swequarry.sandbox.bubblewrap_argv import Root
 from swequarry.sandbox.bubblewrap_host import BubblewrapHost
-from swequarry.sandbox.bubblewrap_store import ROOT_NAMES, StoredWorld, WorldStore
+from swequarry.sandbox.bubblewrap_launch import execute
+from swequarry.sandbox.bubblewrap_store import ROOTS, StoredWorld, WorldStore
 from swequarry.sandbox.contract import (
     ENVIRONMENT,
     TESTBED,
@@ -25,7 +26,6 @@ from swequarry.sandbox.layers import LayerStack
 from swequarry.sandbox.trees import copy_tree, remove_tree
 
 NAME = "bubblewrap"
-_TARGETS = {"testbed": TESTBED, "env": ENVIRONMENT}
 
 
 class BubblewrapSandbox:
@@ -35,18 +35,18 @@ class BubblewrapSandbox:
         self,
         host: BubblewrapHost,
         world: StoredWorld,
-        binds: tuple[Bind, ...],
+        binds: Sequence[Bind],
         index_socket: Path | None,
     ) -> None:
         self._host = host
         self._store = host.store
         self._world = world
-        self._binds = binds
-        self._index_socket = index_socket
-        self._held = contextlib.ExitStack()
-        self._folder = self._held.enter_context(self._store.private_folder())
-        self._held.enter_context(self._store.using(world.layers))
-        self._renew()
+        with contextlib.ExitStack() as held:
+            self._folder = held.enter_context(self._store.private_folder())
+            held.enter_context(self._store.using(world.layers))
+            self._binds, self._unreachable = host.reach(binds, index_socket, self._folder)
+            self._make_top()
+            self._held = held.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -54,57 +54,57 @@ class BubblewrapSandbox:
     def __exit__(self, *exc: object) -> None:
         self._held.close()
 
-    def _renew(self) -> None:
+    @property
+    def _top(self) -> Path:
+        return self._folder / "top"
+
+    def _make_top(self) -> None:
         """Make the empty folders of the writable layer."""
-        for name in ("top", "work"):
-            (self._folder / name).mkdir(mode=0o755)
-            for root in ROOT_NAMES:
-                (self._folder / name / root).mkdir(mode=0o755)
-                self._store.give(self._folder / name / root)
+        make_top(self._store, self._top)
 
     def _stack(self, name: str) -> LayerStack:
-        return LayerStack(
-            [*self._host.layer_folders(self._world, name), self._folder / "top" / name], self._store.owner
-        )
+        layers = self._host.layer_folders(self._world, name)
+        return LayerStack([*layers, self._top / name], self._store.owner)
 
     def put(self, delta: TreeDelta, root: str = TESTBED) -> None:
         """Write and remove files below one of the two roots; see the contract."""
-        name = next((name for name, target in _TARGETS.items() if target == root), None)
+        name = next((name for name, target in ROOTS.items() if target == root), None)
         if name is None:
             raise SandboxError(f"{root} isn't one of the two roots {TESTBED} and {ENVIRONMENT}")
         self._stack(name).apply(delta)
 
     def run(self, command: Command, limits: Limits) -> ExecResult:
         """Run a command; see the contract."""
-        roots = [
-            Root(
-                target=target,
-                layers=self._host.layer_folders(self._world, name),
-                upper=self._folder / "top" / name,
-                work=self._folder / "work" / name,
-            )
-            for name, target in _TARGETS.items()
-        ]
-        plan = self._host.plan((roots[0], roots[1]), self._world, self._binds, self._index_socket)
-        return self._host.execute(plan, command, limits, scratch_bytes=limits.tmp_bytes, disk=self._folder)
+        roots = self._host.roots(self._world, self._top)
+        plan = self._host.plan(roots, self._world.interpreter, self._binds, self._unreachable)
+        size = limits.tmp_bytes
+        return execute(self._host.starter, plan, command, limits, scratch_bytes=size, disk=self._top)
 
     def get(self, path: str) -> bytes:
         """Return the bytes of a regular file; see the contract."""
-        for name, target in _TARGETS.items():
+        for name, target in ROOTS.items():
             if path.startswith(target + "/"):
                 return self._stack(name).read(os.fsencode(path[len(target) + 1 :]))
         raise SandboxError(f"{path} isn't below {TESTBED} or {ENVIRONMENT}")
 
     def commit(self, key: str) -> World:
         """Store the copy as a new world; see the contract."""
-        layer = self._store.add(key, self._world.layers, self._folder / "top", self._world.interpreter)
-        remove_tree(self._folder / "work")
-        self._world = StoredWorld(
-            key=key, layers=(*self._world.layers, layer), interpreter=self._world.interpreter
-        )
+        for name in ROOTS:
+            remove_tree(self._top / f"{name}.work")
+        layer = self._store.add(key, self._world.layers, self._top, self._world.interpreter)
         self._held.enter_context(self._store.using((layer,)))
-        self._renew()
+        self._world = replace(self._world, layers=(*self._world.layers, layer))
+        self._make_top()
         return World(backend=NAME, key=key)
+
+
+def make_top(store: WorldStore, top: Path) -> None:
+    """Make the empty folders that overlayfs writes to."""
+    top.mkdir(mode=0o755)
+    for name in ROOTS:
+        for folder in (top / name, top / f"{name}.work"):
+            folder.mkdir(mode=0o755)
+            store.give(folder)
 
 
 class BubblewrapBackend:
@@ -127,7 +127,7 @@ class BubblewrapBackend:
 
     def interpreters(self) -> tuple[Interpreter, ...]:
         """Return the Pythons that run inside, newest first."""
-        return self._host.interpreters()
+        return self._host.interpreters
 
     def has_world(self, key: str) -> bool:
         """Whether a whole world is stored under a key."""
@@ -161,45 +161,35 @@ class BubblewrapBackend:
     ) -> BubblewrapSandbox:
         """Make a copy of a world for several runs; see the contract."""
         stored = self._stored(world)
-        if interpreter is not None:
-            stored = StoredWorld(key=stored.key, layers=stored.layers, interpreter=interpreter)
         self._host.require()
-        return BubblewrapSandbox(self._host, stored, tuple(binds), index_socket)
+        if interpreter is not None:
+            stored = replace(stored, interpreter=interpreter)
+        return BubblewrapSandbox(self._host, stored, binds, index_socket)
 
     def run_once(self, world: World, delta: TreeDelta, command: Command, limits: Limits) -> ExecResult:
-        """Create, put, run, destroy, with what the run writes in memory; see the contract."""
+        """Create, put, run, destroy; what the run writes is kept in memory where that works."""
         stored = self._stored(world)
         self._host.require()
-        with self._delta_layer(stored, delta) as (folders, scratch):
-            roots = [
-                Root(
-                    target=target,
-                    layers=(*self._host.layer_folders(stored, name), *folders.get(name, ())),
-                    upper=scratch / name,
-                    work=scratch / f"{name}.work",
-                )
-                for name, target in _TARGETS.items()
-            ]
-            plan = self._host.plan((roots[0], roots[1]), stored, (), None)
+        with self._store.using(stored.layers), contextlib.ExitStack() as held:
+            added, top = None, self._host.scratch
+            if delta.files or delta.removed or not self._host.memory_uppers:
+                folder = held.enter_context(self._store.private_folder())
+                added = self._delta_layer(stored, delta, folder)
+                if not self._host.memory_uppers:
+                    top = folder / "top"
+                    make_top(self._store, top)
+            plan = self._host.plan(self._host.roots(stored, top, added), stored.interpreter)
             size = limits.tmp_bytes + limits.disk_bytes
-            return self._host.execute(plan, command, limits, scratch_bytes=size, disk=None)
+            disk = None if self._host.memory_uppers else top
+            return execute(self._host.starter, plan, command, limits, scratch_bytes=size, disk=disk)
 
-    @contextlib.contextmanager
-    def _delta_layer(
-        self, stored: StoredWorld, delta: TreeDelta
-    ) -> Iterator[tuple[dict[str, tuple[Path, ...]], Path]]:
-        """Yield the extra layers of a run, by root, and its scratch folder."""
-        with self._store.using(stored.layers):
-            if not delta.files and not delta.removed:
-                yield {}, self._host.scratch
-                return
-            with self._store.private_folder() as folder:
-                top = folder / "testbed"
-                top.mkdir(mode=0o755)
-                self._store.give(top)
-                below = self._host.layer_folders(stored, "testbed")
-                LayerStack([*below, top], self._store.owner).apply(delta)
-                yield {"testbed": (top,)}, self._host.scratch
+    def _delta_layer(self, stored: StoredWorld, delta: TreeDelta, folder: Path) -> Path:
+        layer = folder / "delta"
+        layer.mkdir(mode=0o755)
+        self._store.give(layer)
+        below = self._host.layer_folders(stored, "testbed")
+        LayerStack([*below, layer], self._store.owner).apply(delta)
+        return layer
 
     def remove_world(self, key: str) -> None:
         """Delete a stored world; one that isn't there is fine."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swequarry.sandbox.contract import INDEX_SOCKET, Bind, Interpreter, Limits
+from swequarry.sandbox.contract import Bind, Interpreter, Limits
 
 HOME = "/home/sandbox"
 BASE_ENVIRONMENT: Mapping[str, str] = {
@@ -49,7 +49,6 @@ _SHARED_ETC = (
 )
 _PACKAGE_FOLDERS = ("lib/python3*/dist-packages", "local/lib/python3*/*-packages")
 """Below /usr: packages of the host's own Python, which no environment may see."""
-_SHM_BYTES = 256 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,7 @@ class Plan:
     """Everything that one run's sandbox is made of; all paths as the sandbox's uid can reach them.
 
     `scratch` is the folder that holds `tmp`, `home` and `shm` of the run; `empty` an empty folder that
-    covers what must not be seen.
+    covers what must not be seen; `unreachable` are (source, mount point) pairs that root mounts first.
     """
 
     roots: tuple[Root, Root]
@@ -76,7 +75,7 @@ class Plan:
     empty: Path
     interpreters: tuple[tuple[Path, Interpreter], ...] = ()
     binds: tuple[Bind, ...] = ()
-    index_socket: Path | None = None
+    unreachable: tuple[tuple[Path, Path], ...] = ()
 
 
 def _system() -> Iterator[str]:
@@ -138,8 +137,6 @@ def _mounts(plan: Plan) -> Iterator[str]:
         yield from _root(root)
     for bind in plan.binds:
         yield from ("--ro-bind", os.fspath(bind.source), bind.target)
-    if plan.index_socket is not None:
-        yield from ("--ro-bind", os.fspath(plan.index_socket), INDEX_SOCKET)
     yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
@@ -203,16 +200,21 @@ def scratch_prefix(unshare: str, mount_point: Path, size_bytes: int) -> tuple[st
 
 
 _REACH_SCRIPT = """
-mount --bind "$1" "$2"
-uid="$3" gid="$4"
-shift 4
-exec setpriv --reuid "$uid" --regid "$gid" --clear-groups -- "$@"
+while [ "$1" != -- ]; do mount --rbind "$1" "$2"; shift 2; done
+shift
+exec setpriv "$@"
 """
 
 
-def reach_prefix(unshare: str, store: Path, shown_at: Path, owner: tuple[int, int]) -> tuple[str, ...]:
-    """Return arguments with which root shows a store that its sandboxes' uid couldn't walk to."""
+def reach_prefix(
+    unshare: str, mounts: Sequence[tuple[Path, Path]], owner: tuple[int, int]
+) -> tuple[str, ...]:
+    """Return arguments with which root shows what its sandboxes' uid couldn't walk to, then becomes that uid.
+
+    `mounts` are (source, existing mount point), done in this order in a mount namespace of their own.
+    """
     return (
         *(unshare, "-m", "--propagation", "private", "/bin/sh", "-ec", _REACH_SCRIPT, "sh"),
-        *(os.fspath(store), os.fspath(shown_at), str(owner[0]), str(owner[1])),
+        *(os.fspath(path) for pair in mounts for path in pair),
+        *("--", "--reuid", str(owner[0]), "--regid", str(owner[1]), "--clear-groups", "--"),
     )

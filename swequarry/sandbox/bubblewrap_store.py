@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from swequarry.errors import SandboxError
-from swequarry.sandbox.contract import Interpreter
+from swequarry.sandbox.contract import ENVIRONMENT, TESTBED, Interpreter
 from swequarry.sandbox.host import HostIdentity, unused_uid
 from swequarry.sandbox.trees import remove_tree
 
 _FOLDERS = ("worlds", "layers", "sandboxes", "empty", "scratch", "interpreters", "tools")
-ROOT_NAMES = ("testbed", "env")
-"""The names of the two persistent roots in layers and sandboxes."""
+ROOTS = {"testbed": TESTBED, "env": ENVIRONMENT}
+"""The two persistent roots: their names in layers and sandboxes, and their places inside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

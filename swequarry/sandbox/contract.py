@@ -51,6 +51,7 @@ class EndedBy(StrEnum):
     MEMORY_LIMIT = "memory_limit"
     PROCESS_LIMIT = "process_limit"
     OUTPUT_LIMIT = "output_limit"
+    DISK_LIMIT = "disk_limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,11 @@
 """Finds the Pythons of this machine: by PATH, by the usual folders, by pyenv's and uv's own places."""
 
+import hashlib
 import json
 import os
+import secrets
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from packaging.version import Version
@@ -94,11 +96,54 @@ def newest_first(found: Iterable[Interpreter]) -> tuple[Interpreter, ...]:
     return tuple(sorted(unique.values(), key=lambda p: (Version(p.version), p.prefix), reverse=True))
 
 
-def discover(folders: Iterable[Path] | None = None) -> tuple[Interpreter, ...]:
-    """Return the CPythons from 3.6 on that answer on this machine, newest first.
+def _state(paths: Sequence[Path]) -> str:
+    """Name the state of some programs: another one after an upgrade."""
+    lines = []
+    for path in paths:
+        status = path.stat()
+        lines.append(f"{path}\0{path.resolve()}\0{status.st_ino}\0{status.st_mtime_ns}\0{status.st_size}")
+    return hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
 
-    Shims, virtual environments and broken installations are left out. `folders` replaces the usual places.
+
+def _remembered(cache: Path | None, state: str) -> tuple[Interpreter, ...] | None:
+    if cache is None:
+        return None
+    try:
+        data = json.loads(cache.read_bytes())
+        return tuple(Interpreter(**item) for item in data["interpreters"]) if data["state"] == state else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _remember(cache: Path, state: str, found: tuple[Interpreter, ...]) -> None:
+    data = {
+        "state": state,
+        "interpreters": [{"version": p.version, "path": p.path, "prefix": p.prefix} for p in found],
+    }
+    claim = cache.with_suffix(f".{secrets.token_hex(6)}")
+    try:
+        claim.write_text(json.dumps(data, indent=1), encoding="ascii")
+        claim.rename(cache)
+    except OSError:
+        claim.unlink(missing_ok=True)
+
+
+def discover(
+    folders: Iterable[Path] | None = None,
+    cache: Path | None = None,
+    runs: Callable[[Interpreter], bool] = lambda _: True,
+) -> tuple[Interpreter, ...]:
+    """Return the CPythons from 3.6 on that answer on this machine and pass `runs`, newest first.
+
+    Shims, virtual environments and broken installations are left out. `folders` replaces the usual places;
+    `cache` is a file that remembers the answer until one of the programs changes.
     """
-    paths = _candidates(_folders() if folders is None else folders)
-    found = (_ask(path) for path in paths if not _is_script(path))
-    return newest_first(python for python in found if python and Path(python.path).exists())
+    paths = [p for p in _candidates(_folders() if folders is None else folders) if not _is_script(p)]
+    state = _state(paths)
+    found = _remembered(cache, state)
+    if found is None:
+        asked = (_ask(path) for path in paths)
+        found = newest_first(p for p in asked if p and Path(p.path).exists() and runs(p))
+        if cache is not None:
+            _remember(cache, state, found)
+    return found

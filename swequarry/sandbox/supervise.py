@@ -11,12 +11,12 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import EndedBy, Limits
+from swequarry.sandbox.disk import DiskWatch
 from swequarry.sandbox.host import HostIdentity
 from swequarry.sandbox.watchdog import Watchdog
 
@@ -30,7 +30,7 @@ _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 class Launch:
     """How to start: arguments, the descriptors to hand over, who to become.
 
-    `stay_root` leaves dropping to the arguments.
+    `stay_root` leaves dropping to the arguments; `disk` is a folder whose size is limited.
     """
 
     argv: tuple[str, ...]
@@ -39,6 +39,7 @@ class Launch:
     status_writer: int
     identity: HostIdentity
     stay_root: bool = False
+    disk: Path | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,6 +103,7 @@ class _Run:
         self._process = _start(launch)
         os.close(launch.status_writer)
         self._watchdog = Watchdog(self._process.pid, limits)
+        self._disk = DiskWatch(launch.disk, limits.disk_bytes) if launch.disk else None
         self._killed_by: EndedBy | None = None
         self._output = self._read_from(self._process.stdout, limits.output_bytes)
         self._report = self._read_from(self._process.stderr, limits.report_bytes)
@@ -130,7 +132,7 @@ class _Run:
                 if now >= deadline:
                     self._kill(EndedBy.WALL_LIMIT)
                     break
-                self._pump(min(deadline, self._watchdog.due) - now)
+                self._pump(min(deadline, self._next_look()) - now)
                 self._check()
                 if self._killed_by:
                     break
@@ -147,16 +149,23 @@ class _Run:
             duration_s=time.monotonic() - self._began,
         )
 
+    def _next_look(self) -> float:
+        return min(self._watchdog.due, self._disk.due) if self._disk else self._watchdog.due
+
     def _process_lives(self) -> bool:
         return self._process.poll() is None
 
     def _check(self) -> None:
         if any(stream.overflowed for stream in (self._output, self._report)):
             self._kill(EndedBy.OUTPUT_LIMIT)
-        elif time.monotonic() >= self._watchdog.due:
+        if time.monotonic() >= self._watchdog.due:
             self._watchdog.look()
             if self._watchdog.is_fork_bomb:
                 self._kill(EndedBy.PROCESS_LIMIT)
+        if self._disk is not None and time.monotonic() >= self._disk.due:
+            self._disk.look()
+            if self._disk.is_full:
+                self._kill(EndedBy.DISK_LIMIT)
 
     def _pump(self, timeout_s: float) -> None:
         for key, _ in self._selector.select(max(0.0, timeout_s)):
@@ -197,7 +206,7 @@ class _Run:
             self._process.stdin.close()
 
     def _kill(self, why: EndedBy) -> None:
-        self._killed_by = why
+        self._killed_by = self._killed_by or why
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process.pid, signal.SIGKILL)
 
@@ -207,6 +216,8 @@ class _Run:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        if self._disk is not None:
+            self._disk.close()
         self._drain()
         self._await_first_process()
         self._drain()
@@ -250,8 +261,3 @@ def supervise(launch: Launch, limits: Limits, stdin: bytes = b"") -> RawEnd:
         SandboxError: it can't be started, or something of it can't be killed.
     """
     return _Run(launch, limits, stdin).to_end()
-
-
-def as_argv(parts: Sequence[str | Path]) -> tuple[str, ...]:
-    """Return arguments as text, undecodable bytes of paths kept (PEP 383)."""
-    return tuple(os.fspath(part) for part in parts)
