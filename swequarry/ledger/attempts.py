@@ -1,7 +1,7 @@
 """The attempts table: every try of a stage, with who tried, how it ended, and what was observed."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -98,6 +98,12 @@ def of_key(connection: Connection, key: StageKey) -> tuple[Attempt, ...]:
     return tuple(_attempt(row) for row in connection.execute(query))
 
 
+def all_of_items(connection: Connection, names: Collection[str]) -> tuple[Attempt, ...]:
+    """Return all tries of some items at any stage, oldest first."""
+    query = select(attempts).where(attempts.c.item.in_(names)).order_by(attempts.c.id)
+    return tuple(_attempt(row) for row in connection.execute(query))
+
+
 def still_open(connection: Connection) -> tuple[Attempt, ...]:
     """Return the tries that have no end."""
     query = select(attempts).where(attempts.c.status == AttemptStatus.OPEN.value).order_by(attempts.c.id)
@@ -124,14 +130,16 @@ def failures(connection: Connection, key: StageKey) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def forgive_failed(connection: Connection) -> None:
-    """Stop counting the tries that failed so far, where they didn't end in a result that stays."""
-    settled = select(results.c.key)
-    connection.execute(
-        update(attempts)
-        .where(attempts.c.status == AttemptStatus.FAILED.value, attempts.c.key.not_in(settled))
-        .values(counted=False)
+def forgive_failed(connection: Connection, only: Collection[str] | None = None) -> None:
+    """Stop counting the tries that failed so far (of `only` these items), where no result came of them."""
+    query = select(attempts.c.id, attempts.c.item).where(
+        attempts.c.status == AttemptStatus.FAILED.value,
+        attempts.c.counted.is_(True),
+        attempts.c.key.not_in(select(results.c.key)),
     )
+    for row in connection.execute(query).all():
+        if only is None or row.item in only:
+            connection.execute(update(attempts).where(attempts.c.id == row.id).values(counted=False))
 
 
 def _attempt(row: Row[Any]) -> Attempt:

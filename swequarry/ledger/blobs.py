@@ -55,6 +55,16 @@ class StoredBlob:
     touched_at: float
 
 
+def _look_at(name: str, path: Path) -> StoredBlob | None:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:  # another gc was faster
+        return None
+    if not _NAME.fullmatch(name):
+        return None
+    return StoredBlob(name=BlobHash(name), size_bytes=stat.st_size, touched_at=stat.st_mtime)
+
+
 @dataclass(frozen=True, slots=True)
 class BlobStore:
     """A folder of blobs. Safe for several threads, processes and drivers at once."""
@@ -62,7 +72,7 @@ class BlobStore:
     root: Path
 
     def put(self, data: bytes) -> BlobHash:
-        """Store bytes durably and return their hash; bytes already there are only touched.
+        """Store bytes durably and return their hash; those already there are touched, damaged ones mended.
 
         Raises:
             DiskFullError: no space is left; nothing half-written stays.
@@ -72,7 +82,7 @@ class BlobStore:
         path = self.path_of(name)
         with _storage_errors("store a blob in", self.root), self._lock(fcntl.LOCK_SH):
             # The touch tells a concurrent gc that somebody is about to refer to this blob again.
-            if path.is_file() and path.stat().st_size == len(data):
+            if path.is_file() and path.read_bytes() == data:
                 os.utime(path)
             else:
                 self._write(path, data)
@@ -92,7 +102,9 @@ class BlobStore:
         except OSError as error:
             raise StorageError(f"can't read blob {path}: {error.strerror}") from error
         if sha256_hex(data) != name:
-            raise StorageError(f"blob {path} is damaged: its bytes don't have its hash; delete it, run again")
+            raise StorageError(
+                f"blob {path} is damaged: its bytes don't have its hash; restore it from a copy"
+            )
         return data
 
     def has(self, name: BlobHash) -> bool:
@@ -104,12 +116,9 @@ class BlobStore:
         with _storage_errors("list", self.root):
             for folder in sorted(self.root.glob("[0-9a-f][0-9a-f]")):
                 for path in sorted(folder.iterdir()):
-                    name = folder.name + path.name
-                    if _NAME.fullmatch(name):
-                        stat = path.stat()
-                        yield StoredBlob(
-                            name=BlobHash(name), size_bytes=stat.st_size, touched_at=stat.st_mtime
-                        )
+                    blob = _look_at(folder.name + path.name, path)
+                    if blob is not None:
+                        yield blob
 
     def delete(self, name: BlobHash, *, untouched_since: float | None = None) -> bool:
         """Delete a blob; with `untouched_since` only if it wasn't put since then. True if it went."""
@@ -128,6 +137,7 @@ class BlobStore:
         swept = 0
         with _storage_errors("sweep", self.root), self._lock(fcntl.LOCK_EX):
             for path in (self.root / "tmp").glob("*"):
+                # A living writer waits for this lock or finished with it, but keep what is fresh anyway.
                 if path.stat().st_mtime <= untouched_since:
                     path.unlink()
                     swept += 1

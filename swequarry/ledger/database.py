@@ -66,10 +66,19 @@ def _storage_errors(location: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An engine whose errors are StorageErrors. Safe for several threads; each process opens its own."""
+    """An engine whose errors are StorageErrors. Safe for several threads; each process opens its own.
+
+    `location` opens the same database in another process (a URL may hold a password: use `label` to show).
+    """
 
     engine: Engine
     location: str
+
+    @property
+    def label(self) -> str:
+        """The path, or the URL without its password."""
+        url = self.engine.url
+        return str(url.database) if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -78,7 +87,7 @@ class Database:
         Raises:
             StorageError: the database can't be read.
         """
-        with _storage_errors(self.location), self.engine.begin() as connection:
+        with _storage_errors(self.label), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -90,7 +99,7 @@ class Database:
             StorageError: the database can't be written, or stayed busy for the whole timeout.
         """
         engine = self.engine.execution_options(**{_WRITES: True})
-        with _storage_errors(self.location), engine.begin() as connection:
+        with _storage_errors(self.label), engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -110,7 +119,7 @@ class Database:
     def prefer_wal(self) -> None:
         """Switch SQLite to WAL; a file system that can't do it keeps the slower, equally safe default."""
         if self.engine.dialect.name == "sqlite":
-            with _storage_errors(self.location):
+            with _storage_errors(self.label):
                 raw = self.engine.raw_connection()
                 try:
                     raw.driver_connection.execute("PRAGMA journal_mode = WAL")  # type: ignore[union-attr]
@@ -127,9 +136,9 @@ def connect(location: str | Path, *, create: bool = True) -> Database:
     """
     text = os.fspath(location)
     if isinstance(location, str) and "://" in text and not text.startswith("sqlite:"):
-        with _storage_errors(text):
+        with _storage_errors(text.partition("://")[0]):
             return Database(sqlalchemy.create_engine(text), text)
-    path = Path(text.removeprefix("sqlite:///")) if isinstance(location, str) else location
+    path = (Path(text.removeprefix("sqlite:///")) if isinstance(location, str) else location).absolute()
     if not create and not path.is_file():
         raise InputError(f"no ledger is at {path}; name the workspace of an earlier run, or run first")
     try:

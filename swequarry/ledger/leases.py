@@ -5,7 +5,7 @@ a worker on another machine gives). What two workers do to one item is harmless,
 stays; the lease only saves the work. Clocks of several machines need to agree to within a lease's length.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -52,9 +52,9 @@ class Leases:
                 connection.execute(update(leases).where(_is(scope, item)).values(values))
                 return LeaseState.TAKEN
             try:
-                connection.execute(insert(leases).values(scope=scope, item=item, deaths=0, **values))
+                with connection.begin_nested():
+                    connection.execute(insert(leases).values(scope=scope, item=item, deaths=0, **values))
             except IntegrityError:  # another driver was faster (databases without BEGIN IMMEDIATE)
-                connection.rollback()
                 return LeaseState.HELD
             return LeaseState.TAKEN
 
@@ -91,15 +91,14 @@ class Leases:
             connection.execute(update(leases).where(_is(scope, item)).values(**_FREE, deaths=deaths))
             return deaths
 
-    def forgive(self, scope: str, item: str) -> None:
-        """Forget the worker deaths of one item."""
+    def pardon(self, only: Collection[str] | None = None) -> int:
+        """Forget the worker deaths of all items, or of `only` these; return how many had some."""
+        query = select(leases.c.scope, leases.c.item).where(leases.c.deaths > 0)
         with self.database.write() as connection:
-            connection.execute(update(leases).where(_is(scope, item)).values(deaths=0))
-
-    def pardon(self) -> int:
-        """Forget all worker deaths; return how many items had some."""
-        with self.database.write() as connection:
-            return connection.execute(update(leases).where(leases.c.deaths > 0).values(deaths=0)).rowcount
+            found = [row for row in connection.execute(query) if only is None or row.item in only]
+            for row in found:
+                connection.execute(update(leases).where(_is(row.scope, row.item)).values(deaths=0))
+        return len(found)
 
     def held(self, scope: str) -> dict[str, ProcessMark]:
         """Return the items of a scope that somebody holds a lease on, alive or not."""

@@ -7,12 +7,12 @@ so that two workers on one item can't disagree.
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, and_, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from swequarry.errors import StorageError
 from swequarry.ledger import attempts as attempt_rows
@@ -33,7 +33,7 @@ from swequarry.ledger.process import ProcessMark, own_mark
 from swequarry.ledger.runs import CANDIDATES, Ending, Run
 from swequarry.ledger.tables import endings, items, results, runs, selections
 from swequarry.outcome import Failed
-from swequarry.records import canonical_json
+from swequarry.records import BlobHash, canonical_json
 
 
 def _outcome_row(outcome: StoredOutcome) -> dict[str, str]:
@@ -120,27 +120,38 @@ class Ledger:
             kept = _stored(connection, key.digest())
             if kept is None or (first_failure(kept) and not first_failure(outcomes)):
                 _insert_result(connection, key, rows, retryable=_retryable(outcomes))
-                kept = tuple(outcomes)
+                kept = _stored(connection, key.digest()) or ()
             if attempt is not None:
                 end = end or AttemptEnd(status=AttemptStatus.DONE, observed=observed or {})
                 attempt_rows.finish(connection, attempt, end, self.clock())
         return kept
 
-    def reopen_failed(self, *, also_final: bool = False) -> int:
+    def reopen_failed(self, *, also_final: bool = False, only: Collection[str] | None = None) -> int:
         """Give failed items a fresh bound of attempts; return how many results were reopened.
 
-        Retryable failures by default, as the same command does; `also_final` reopens the others (poison)
-        too, as `retry` does. What was accepted or rejected stays.
+        Retryable failures by default, as the same command does at its start; `also_final` reopens the others
+        (poison) too, as `retry` does. `only` names items. What was accepted or rejected stays.
         """
-        failed = exists().where(items.c.key == results.c.key, items.c.kind == "failed")
-        which = failed if also_final else and_(failed, results.c.retryable.is_(True))
+        query = select(items.c.key, items.c.item).join(results).where(items.c.kind == "failed")
+        if not also_final:
+            query = query.where(results.c.retryable.is_(True))
         with self.database.write() as connection:
-            keys = connection.scalars(select(results.c.key).where(which)).all()
-            for key in keys:
+            found = connection.execute(query).all()
+            keys = {row.key for row in found if only is None or row.item in only}
+            for key in sorted(keys):
                 connection.execute(delete(results).where(results.c.key == key))
-            attempt_rows.forgive_failed(connection)
+            attempt_rows.forgive_failed(connection, only)
         if also_final:
-            self.leases.pardon()
+            self.leases.pardon(only)
+        return len(keys)
+
+    def forget(self, blob: BlobHash) -> int:
+        """Delete the results that name a lost or damaged blob: they are made again. Return how many."""
+        with self.database.write() as connection:
+            naming = select(items.c.key).where(items.c.outcome.contains(blob))
+            keys = set(connection.scalars(naming))
+            for key in sorted(keys):
+                connection.execute(delete(results).where(results.c.key == key))
         return len(keys)
 
     # --- attempts --------------------------------------------------------------------------------------

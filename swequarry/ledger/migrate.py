@@ -9,6 +9,7 @@ from swequarry.errors import StorageError
 from swequarry.ledger.database import Database, dialect_options
 from swequarry.ledger.tables import metadata
 
+FOLDER = Path(__file__).parent / "migrations"
 REVISIONS: tuple[str, ...] = ("0001",)
 """All revisions, oldest first; alembic's chain in `migrations/versions` (a test compares the two)."""
 
@@ -41,8 +42,7 @@ def _upgrade(connection: Connection, database: Database) -> None:
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
-    folder = Path(__file__).parent / "migrations"
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.attributes.update(connection=connection, metadata=metadata, options=dialect_options(database))
     command.upgrade(config, "head")
 
@@ -56,7 +56,7 @@ def bring_up_to_date(database: Database) -> None:
     with database.alone():
         with database.read() as connection:
             revision = _revision(connection)
-        _check(revision, database.location)
+        _check(revision, database.label)
         if revision == REVISIONS[-1]:
             return
         database.prefer_wal()

@@ -1,5 +1,6 @@
 """Runs, their selections and endings, and the books: in = accepted + rejected + failed."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,14 +56,14 @@ def balance(expected: Sequence[str], endings: Sequence[Ending | StoredOutcome]) 
     Raises:
         AccountingError: an item is expected twice, has no ending, has two, or has one unexpectedly.
     """
-    ended = [ending.item for ending in endings]
+    selected, ended = Counter(expected), Counter(ending.item for ending in endings)
     problems = [
-        (f"{len(items)} {what}: {_name_some(items)}")
+        f"{len(items)} {what}: {_name_some(items)}"
         for what, items in (
-            ("selected twice", sorted({item for item in expected if expected.count(item) > 1})),
-            ("without an ending", [item for item in expected if item not in set(ended)]),
-            ("ended twice", sorted({item for item in ended if ended.count(item) > 1})),
-            ("ended but never selected", sorted(set(ended) - set(expected))),
+            ("selected twice", [item for item, times in selected.items() if times > 1]),
+            ("without an ending", [item for item in selected if item not in ended]),
+            ("ended twice", [item for item, times in ended.items() if times > 1]),
+            ("ended but never selected", [item for item in ended if item not in selected]),
         )
         if items
     ]

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from swequarry.errors import DiskFullError
 from swequarry.ledger.attempts import AttemptEnd, AttemptStatus
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.ledger.ledger import Ledger
+from swequarry.ledger.process import ProcessMark
 from swequarry.outcome import Boundary
 from swequarry.pipeline.crew import Crew, Died, Hand
 from swequarry.pipeline.item_queue import ItemEvent, ItemQueue, Progress, RunReport, ignore_progress, poison
@@ -138,15 +140,16 @@ class _Driver:
                 self._queue.finished(message, hand.mark)
             case Died(how=how) if hand.item is not None and hand.mark is not None:
                 item, hand.item = hand.item, None
-                self._bereave(item, hand, how)
+                try:
+                    self._bereave(item, hand.mark, how)
+                except DiskFullError as error:
+                    self._queue.halt(str(error))
             case _:
                 pass
 
-    def _bereave(self, item: str, hand: Hand, how: str) -> None:
+    def _bereave(self, item: str, mark: ProcessMark, how: str) -> None:
         """Count a worker's death against its item; at the last one, close what it was at as failed."""
-        queue, ledger, mark = self._queue, self._queue.ledger, hand.mark
-        if mark is None:
-            return
+        queue, ledger = self._queue, self._queue.ledger
         deaths = ledger.leases.report_death(self._options.scope, item, mark)
         end = AttemptEnd(
             status=AttemptStatus.DIED, boundary=Boundary.WORKER, message=f"the worker died: {how}"
@@ -160,7 +163,7 @@ class _Driver:
             ledger.record(attempt.key, [StoredOutcome(item=attempt.item, outcome=failed)])
         if unfinished:
             # The stage has its result now; the next go of the work finds it and ends the item with it.
-            ledger.leases.forgive(self._options.scope, item)
+            ledger.leases.pardon((item,))
             queue.again(item, delay_s=0.0)
         else:
             queue.fail(item, failed)

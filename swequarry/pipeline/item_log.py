@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,6 +21,18 @@ def log_path(logs: Path, item: str) -> Path:
     return logs / f"{name}.log"
 
 
+class _ItemFile(logging.FileHandler):
+    """A log that can't be written (no space) neither ends its item nor fills the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
+        """Drop the line."""
+
+    def close(self) -> None:
+        """Close the file; what can't be flushed is lost."""
+        with suppress(OSError):
+            super().close()
+
+
 @contextmanager
 def item_log(logs: Path | None, item: str) -> Iterator[None]:
     """Send what is logged in this process to the item's file while the block runs."""
@@ -28,16 +40,14 @@ def item_log(logs: Path | None, item: str) -> Iterator[None]:
         yield
         return
     logs.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(log_path(logs, item), encoding="utf-8", errors="backslashreplace")
+    handler = _ItemFile(log_path(logs, item), encoding="utf-8", errors="backslashreplace")
     formatter = logging.Formatter(_FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
     handler.setFormatter(formatter)
-    logger = logging.getLogger("swequarry")
-    logger.addHandler(handler)
-    if logger.getEffectiveLevel() > logging.INFO:
-        logger.setLevel(logging.INFO)
+    root = logging.getLogger()
+    root.addHandler(handler)
     try:
         yield
     finally:
-        logger.removeHandler(handler)
+        root.removeHandler(handler)
         handler.close()

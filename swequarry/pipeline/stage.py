@@ -22,10 +22,10 @@ from swequarry.errors import (
 )
 from swequarry.ledger.attempts import AttemptEnd, AttemptStatus
 from swequarry.ledger.blobs import BlobStore, is_disk_full
-from swequarry.ledger.keys import StageKey, StoredOutcome, first_failure
+from swequarry.ledger.keys import StageKey, StoredOutcome, first_failure, outcome_to_json
 from swequarry.ledger.ledger import Ledger
 from swequarry.outcome import Boundary, Failed
-from swequarry.records import BlobHash, ContentHash
+from swequarry.records import BlobHash, ContentHash, canonical_json
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -155,7 +155,7 @@ class _Attempt:
         crash: BlobHash | None = None
         try:
             outcomes = tuple(stage.run(item, context))
-            _check_items(outcomes)
+            _check(outcomes)
         except Exception as error:
             if is_disk_full(error):
                 self._stop(number, "no space left")
@@ -199,9 +199,11 @@ class _Attempt:
             logging.getLogger("swequarry.stage").warning("the end of an attempt isn't in the ledger")
 
 
-def _check_items(outcomes: Sequence[StoredOutcome]) -> None:
+def _check(outcomes: Sequence[StoredOutcome]) -> None:
+    """Find out here, where it is one item's failure, what the ledger would refuse."""
     seen: set[str] = set()
     for stored in outcomes:
         if stored.item in seen:
             raise ValueError(f"item {stored.item} ended twice; every item ends once")
         seen.add(stored.item)
+        canonical_json(outcome_to_json(stored.outcome))

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection
@@ -138,14 +138,17 @@ def serve(connection: Connection, setup: WorkerSetup) -> None:
     """Be a worker until the driver sends None or is gone."""
     os.setsid()
     _die_with(setup.driver_pid)
+    os.dup2(2, 1)  # stdout belongs to what the driver's command prints
+    logging.getLogger().setLevel(logging.INFO)  # for the items' logs; no other handler is set here
     signal.signal(signal.SIGINT, _ignore)
     signal.signal(signal.SIGTERM, _stop_now)
     ledger = Ledger.open(setup.ledger)
-    connection.send(Ready(mark=ledger.process))
-    while (item := _receive(connection)) is not None:
-        with heartbeat(ledger, setup.scope, item, setup.lease_s):
-            finished = run_item(setup.work, item, setup.logs)
-        connection.send(finished)
+    with suppress(BrokenPipeError):  # the driver closed its end: it needs no more
+        connection.send(Ready(mark=ledger.process))
+        while (item := _receive(connection)) is not None:
+            with heartbeat(ledger, setup.scope, item, setup.lease_s):
+                finished = run_item(setup.work, item, setup.logs)
+            connection.send(finished)
 
 
 def _receive(connection: Connection) -> str | None:
