@@ -1,8 +1,9 @@
 """The closure audit: proof that a snapshot has no way forward.
 
-Nothing is looked for by name of a known leak. The object store must hold exactly the closure of the base
-commit (cut by ancestry, never by date), and everything else in the git folder must be on a short list of
-what a snapshot needs; whatever isn't, is a finding. So a channel that nobody has thought of is one too.
+Nothing is looked for by the name of a known leak. The object store must hold exactly the closure of the
+base commit (cut by ancestry, never by date), and everything else in the git folder must be on a short
+list of what a snapshot needs; whatever isn't, is a finding. So a channel that nobody has thought of is
+one too.
 """
 
 import os
@@ -13,11 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from swequarry.errors import GitError
+from swequarry.errors import GitError, InputError
+from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, list_closure, stored_objects
-from swequarry.git.paths import path_text
-from swequarry.git.repository import GITLINK_MODE, parse_tree_entries
+from swequarry.git.paths import entries_below, on_disk, path_text
+from swequarry.git.repository import list_files, object_reader
 from swequarry.git.run import Place, run_git
+from swequarry.git.tags import peel
 from swequarry.records import ClosureAudit, CommitSha
 
 _SHOWN = 5
@@ -34,21 +37,37 @@ _ALLOWED_SETTINGS = frozenset(
         "core.checkstat",
     }
 )
-_ALLOWED_FILES = (
-    re.compile(rb"HEAD|config|description|index|packed-refs|shallow|info/exclude|hooks/[^/]+\.sample"),
-    re.compile(rb"objects/[0-9a-f]{2}/[0-9a-f]{38}|objects/pack/pack-[0-9a-f]{40}\.(pack|idx|rev)"),
-    re.compile(rb"refs/(heads|tags)/.+", re.DOTALL),
+_ALLOWED_FILES = re.compile(
+    rb"HEAD|config|description|index|packed-refs|shallow|info/exclude|hooks/[^/]+\.sample"
+    rb"|objects/[0-9a-f]{2}/[0-9a-f]{38}|objects/pack/pack-[0-9a-f]{40}\.(pack|idx|rev)"
+    rb"|refs/(heads|tags)/.+",
+    re.DOTALL,
 )
-_BINARY_FILES = re.compile(rb"index|objects/.*")
+_BINARY_FILES = re.compile(rb"index|objects/.*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reference:
+    """A ref, the tag objects on its way, and the commit it ends at (empty where it ends elsewhere)."""
+
+    name: bytes
+    sha: bytes
+    tags: tuple[bytes, ...]
+    commit: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subject:
-    work_tree: bytes
-    base: CommitSha
+    """A snapshot under audit; `texts` are the small files of its git folder, `files` all with modes."""
+
+    work_tree: Path
     place: Place
+    base: CommitSha
     closure: Closure
     stored: frozenset[bytes]
+    files: tuple[tuple[bytes, int], ...]
+    texts: dict[bytes, bytes]
+    references: tuple[_Reference, ...]
 
 
 def audit_closure(path: Path, base_commit: CommitSha) -> ClosureAudit:
@@ -58,30 +77,19 @@ def audit_closure(path: Path, base_commit: CommitSha) -> ClosureAudit:
     that the store lacks, as in the snapshot of a partial mirror: no leak.
 
     Raises:
+        InputError: the folder has no `.git` folder of its own.
         GitError: the base commit isn't in the snapshot, or git can't read it.
     """
-    place = _place(path)
-    return audit_against(path, base_commit, list_closure(place, base_commit))
-
-
-def _place(path: Path) -> Place:
-    return Place(git_dir=path.absolute() / ".git", work_tree=path.absolute())
+    return audit_against(path, base_commit, list_closure(_place(path), base_commit))
 
 
 def audit_against(path: Path, base_commit: CommitSha, closure: Closure) -> ClosureAudit:
     """Audit with a closure that was listed already, from whatever store (see `closure`).
 
     Raises:
-        GitError: as `audit_closure`.
+        InputError, GitError: as `audit_closure`.
     """
-    place = _place(path)
-    subject = _Subject(
-        work_tree=os.fsencode(path.absolute()),
-        base=base_commit,
-        place=place,
-        closure=closure,
-        stored=stored_objects(place),
-    )
+    subject = _inspect(path, base_commit, closure)
     findings = {f"{name}: {said}" for name, check in _CHECKS.items() for said in check(subject)}
     wanted = closure.nodes.keys() | closure.blobs.keys() | closure.missing
     return ClosureAudit(
@@ -92,123 +100,100 @@ def audit_against(path: Path, base_commit: CommitSha, closure: Closure) -> Closu
     )
 
 
+def _place(path: Path) -> Place:
+    git_dir = path.absolute() / ".git"
+    if git_dir.is_symlink() or not git_dir.is_dir():
+        raise InputError(f"{path} is no snapshot: {git_dir} isn't a folder; name a snapshot's folder")
+    return Place(git_dir=git_dir, work_tree=path.absolute())
+
+
+def _inspect(path: Path, base: CommitSha, closure: Closure) -> _Subject:
+    place = _place(path)
+    git_dir = path.absolute() / ".git"
+    modes = {name: found.lstat().st_mode for name, found in entries_below(git_dir)}
+    files = tuple(sorted((name, mode) for name, mode in modes.items() if not stat.S_ISDIR(mode)))
+    texts = {
+        name: on_disk(git_dir, name).read_bytes()
+        for name, mode in files
+        if stat.S_ISREG(mode) and not _BINARY_FILES.fullmatch(name)
+    }
+    return _Subject(
+        work_tree=path.absolute(),
+        place=place,
+        base=base,
+        closure=closure,
+        stored=stored_objects(place),
+        files=files,
+        texts=texts,
+        references=_references(place, texts),
+    )
+
+
+def _references(place: Place, texts: dict[bytes, bytes]) -> tuple[_Reference, ...]:
+    """Return every ref, as the files have it: git itself hides refs that are broken."""
+    named = {name: data.strip() for name, data in texts.items() if name.startswith(b"refs/")}
+    for line in texts.get(b"packed-refs", b"").splitlines():
+        sha, _, name = line.partition(b" ")
+        if _ID.fullmatch(sha):
+            named.setdefault(name, sha)
+    found = []
+    with object_reader(place) as reader:
+        for name, sha in sorted(named.items()):
+            tags, commit, _ = peel(reader, sha) if _ID.fullmatch(sha) else ((), b"", 0)
+            found.append(_Reference(name=name, sha=sha, tags=tags, commit=commit))
+    return tuple(found)
+
+
 # --- the checks: each yields what it found -----------------------------------------------------------
 
 
 def _objects(subject: _Subject) -> Iterator[str]:
     extra = subject.stored - subject.closure.nodes.keys() - subject.closure.blobs.keys()
-    extra -= _tag_objects(subject)
+    for reference in subject.references:
+        if reference.name.startswith(b"refs/tags/") and reference.commit in subject.closure.nodes:
+            extra = extra.difference(reference.tags)
     if extra:
         shown = ", ".join(sha.decode("ascii") for sha in sorted(extra)[:_SHOWN])
         yield f"{len(extra)} objects that the base commit doesn't reach: {shown}"
 
 
-def _tag_objects(subject: _Subject) -> set[bytes]:
-    """Return the annotated tags that a tag ref names and whose commit the base reaches."""
-    kept: set[bytes] = set()
-    for name, sha in _refs(subject):
-        chain = []
-        target, kind = sha, _kind(subject, sha)
-        while kind == "tag":
-            chain.append(target)
-            fields = run_git(["cat-file", "tag", target.decode("ascii")], subject.place).split(b"\n", 2)
-            target, kind = fields[0].split(b" ")[1], fields[1].split(b" ")[1].decode("ascii")
-        if name.startswith(b"refs/tags/") and kind == "commit" and target in subject.closure.nodes:
-            kept.update(chain)
-    return kept
-
-
-def _kind(subject: _Subject, sha: bytes) -> str:
-    if sha in subject.closure.nodes or sha not in subject.stored:
-        return "commit"
-    return run_git(["cat-file", "-t", sha.decode("ascii")], subject.place).decode("ascii").strip()
-
-
-def _refs(subject: _Subject) -> Iterator[tuple[bytes, bytes]]:
-    """Yield name and id of every ref, read from the files: git itself hides refs that are broken."""
-    for name, data in _text_files(subject):
-        if name.startswith(b"refs/") and _ID.fullmatch(data.strip()):
-            yield name, data.strip()
-        if name == b"packed-refs":
-            for line in data.splitlines():
-                sha, _, ref = line.partition(b" ")
-                if _ID.fullmatch(sha):
-                    yield ref, sha
-
-
-def _refs_below_base(subject: _Subject) -> Iterator[str]:
-    commits = _commits(subject)
-    allowed = commits | _tag_objects(subject)
-    heads = []
-    for name, sha in _refs(subject):
-        if sha not in allowed:
-            yield f"{path_text(name)} names {sha.decode('ascii')}, which is no ancestor of the base commit"
-        elif name.startswith(b"refs/heads/"):
-            heads.append(name)
-        elif not name.startswith(b"refs/tags/"):
-            yield f"{path_text(name)} is neither a branch nor a tag"
-    head = _read(subject, b"HEAD").strip().removeprefix(b"ref: ")
-    if heads != [head] or dict(_refs(subject))[head] != subject.base.encode("ascii"):
+def _refs(subject: _Subject) -> Iterator[str]:
+    for reference in subject.references:
+        if reference.commit not in subject.closure.nodes:
+            yield f"{path_text(reference.name)} doesn't name an ancestor of the base commit"
+        elif not reference.name.startswith((b"refs/heads/", b"refs/tags/")):
+            yield f"{path_text(reference.name)} is neither a branch nor a tag"
+    branches = [(r.name, r.sha) for r in subject.references if r.name.startswith(b"refs/heads/")]
+    head = subject.texts.get(b"HEAD", b"").strip().removeprefix(b"ref: ")
+    if branches != [(head, subject.base.encode("ascii"))]:
         yield "HEAD isn't the one branch, at the base commit"
 
 
-def _commits(subject: _Subject) -> set[bytes]:
-    return set(run_git(["rev-list", subject.base, "--"], subject.place).split())
-
-
 def _settings(subject: _Subject) -> Iterator[str]:
-    config = os.path.join(subject.work_tree, b".git", b"config")
+    config = os.fspath(subject.work_tree / ".git" / "config")
+    listing = ["config", "--file", config, "--no-includes", "--list", "--name-only", "-z"]
     try:
-        listing = run_git(
-            ["config", "--file", config, "--no-includes", "--list", "--name-only", "-z"], Place()
-        )
+        keys = run_git(listing, Place()).split(b"\0")[:-1]
     except GitError as error:
         yield f"the config file can't be read: {error.stderr}"
         return
-    for key in listing.split(b"\0")[:-1]:
+    for key in keys:
         name = key.decode("utf-8", "backslashreplace")
         if name.lower() not in _ALLOWED_SETTINGS:
-            yield f"setting {name}"
+            yield f"{name} is set"
 
 
 def _files(subject: _Subject) -> Iterator[str]:
-    root = os.path.join(subject.work_tree, b".git")
-    if stat.S_ISLNK(os.lstat(root).st_mode) or not os.path.isdir(root):
-        yield ".git isn't a folder of its own"
-        return
-    for name, mode in _walk(root):
-        known = any(pattern.fullmatch(name) for pattern in _ALLOWED_FILES)
-        if not known or not stat.S_ISREG(mode):
+    for name, mode in subject.files:
+        if not _ALLOWED_FILES.fullmatch(name) or not stat.S_ISREG(mode):
             yield f"{path_text(name)} has no place in a snapshot"
-    if b"".join(line for line in _read(subject, b"info/exclude").splitlines() if not line.startswith(b"#")):
-        yield "info/exclude hides files"
-
-
-def _walk(root: bytes) -> Iterator[tuple[bytes, int]]:
-    for folder, names, files in os.walk(root):
-        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
-        for name in [*files, *links]:
-            path = os.path.join(folder, name)
-            yield os.path.relpath(path, root), os.lstat(path).st_mode
-
-
-def _read(subject: _Subject, name: bytes) -> bytes:
-    path = os.path.join(subject.work_tree, b".git", name)
-    if os.path.islink(path) or not os.path.isfile(path):
-        return b""
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _text_files(subject: _Subject) -> Iterator[tuple[bytes, bytes]]:
-    for name, mode in _walk(os.path.join(subject.work_tree, b".git")):
-        if stat.S_ISREG(mode) and not _BINARY_FILES.fullmatch(name):
-            yield name, _read(subject, name)
+    for line in subject.texts.get(b"info/exclude", b"").splitlines():
+        if line and not line.startswith(b"#"):
+            yield f"info/exclude hides {path_text(line)}"
 
 
 def _index(subject: _Subject) -> Iterator[str]:
-    tree = run_git(["ls-tree", "-r", "-z", "--full-tree", subject.base], subject.place)
-    wanted = {(e.path, e.mode, e.sha, "0") for e in parse_tree_entries(tree)}
+    wanted = {(e.path, e.mode, e.sha, "0") for e in list_files(subject.place, subject.base)}
     found = set()
     for line in run_git(["ls-files", "--stage", "-z"], subject.place).split(b"\0")[:-1]:
         meta, _, path = line.partition(b"\t")
@@ -223,50 +208,51 @@ def _index(subject: _Subject) -> Iterator[str]:
         yield "it remembers resolved conflicts"
 
 
-def _dangling_ids(subject: _Subject) -> Iterator[str]:
-    for name, data in _text_files(subject):
+def _ids(subject: _Subject) -> Iterator[str]:
+    for name, data in subject.texts.items():
         for sha in sorted(set(_ID.findall(data)) - subject.stored)[:_SHOWN]:
-            yield f"{path_text(name)} names {sha.decode('ascii')}, which isn't here: a hint for a search elsewhere"
+            yield f"{path_text(name)} names {sha.decode('ascii')}, which isn't here: a hint for a search"
 
 
 def _work_tree(subject: _Subject) -> Iterator[str]:
-    tree = parse_tree_entries(run_git(["ls-tree", "-r", "-z", "--full-tree", subject.base], subject.place))
-    absent = {e.path for e in tree if e.sha.encode("ascii") not in subject.stored}
-    for line in _status(subject):
-        status, path = line[:2], line[3:]
-        if path not in absent:
-            yield f"{path_text(path)} differs from the base commit ({status.decode('ascii').strip()})"
-    inner = (name for name, _ in _walk_folders(subject.work_tree) if name.rpartition(b"/")[2] == b".git")
-    for name in sorted(inner):
-        if name != b".git":
+    files = list_files(subject.place, subject.base)
+    absent = {e.path for e in files if e.sha.encode("ascii") not in subject.stored}
+    with tempfile.TemporaryDirectory(prefix="swequarry-audit-") as folder:
+        index = Path(folder) / "index"
+        for line in _status(subject, index):
+            status, path = line[:2].decode("ascii").strip(), line[3:]
+            if path not in absent and (status != "M" or _differs(subject, index, path)):
+                yield f"{path_text(path)} differs from the base commit ({status})"
+    for name, _ in entries_below(subject.work_tree):
+        if name.endswith(b"/.git") and not name.startswith(b".git/"):
             yield f"{path_text(name)} is a repository inside the snapshot"
 
 
-def _status(subject: _Subject) -> list[bytes]:
+def _status(subject: _Subject, index: Path) -> list[bytes]:
     # A fresh index knows no file times, so every file is read and compared by content.
+    place = Place(git_dir=subject.place.git_dir, work_tree=subject.work_tree, index=index)
+    run_git(["read-tree", subject.base], place)
+    command = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"]
+    return run_git([*command, "--ignored=matching", "--ignore-submodules=all"], place).split(b"\0")[:-1]
+
+
+def _differs(subject: _Subject, index: Path, path: bytes) -> bool:
+    # `text` files that were committed with CRLF always look changed to git: only a new checkout can tell.
     with tempfile.TemporaryDirectory(prefix="swequarry-audit-") as folder:
-        place = Place(
-            git_dir=subject.place.git_dir, work_tree=subject.place.work_tree, index=Path(folder) / "index"
-        )
-        run_git(["read-tree", subject.base], place)
-        command = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"]
-        return run_git([*command, "--ignored=matching", "--ignore-submodules=all"], place).split(b"\0")[:-1]
-
-
-def _walk_folders(root: bytes) -> Iterator[tuple[bytes, int]]:
-    for folder, names, files in os.walk(root):
-        if folder == root:
-            names.remove(b".git")
-        for name in [*names, *files]:
-            yield os.path.relpath(os.path.join(folder, name), root), GITLINK_MODE
+        fresh = Place(git_dir=subject.place.git_dir, work_tree=Path(folder), index=index)
+        check_out(fresh, [path])
+        found, wanted = on_disk(subject.work_tree, path), on_disk(Path(folder), path)
+        if found.is_symlink() or wanted.is_symlink() or found.stat().st_mode != wanted.stat().st_mode:
+            return True
+        return found.read_bytes() != wanted.read_bytes()
 
 
 _CHECKS = {
     "objects": _objects,
-    "refs": _refs_below_base,
+    "refs": _refs,
     "settings": _settings,
     "files": _files,
     "index": _index,
-    "ids": _dangling_ids,
+    "ids": _ids,
     "work-tree": _work_tree,
 }

@@ -5,11 +5,11 @@ encodings, and because git refuses paths that lead out of the folder. No filter 
 configured, so a Git LFS pointer stays a pointer.
 """
 
-import os
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
+from swequarry.git.paths import on_disk
 from swequarry.git.repository import GITLINK_MODE, TreeEntry, object_errors
 from swequarry.git.run import Place, run_git
 
@@ -51,6 +51,4 @@ def write_files(git_dir: Path, entries: Collection[TreeEntry], destination: Path
         check_out(place, [entry.path for entry in entries if entry.mode != GITLINK_MODE])
     for entry in entries:
         if entry.mode == GITLINK_MODE:
-            Path(os.fsdecode(os.path.join(os.fsencode(destination), entry.path))).mkdir(
-                parents=True, exist_ok=True
-            )
+            on_disk(destination, entry.path).mkdir(parents=True, exist_ok=True)

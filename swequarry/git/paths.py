@@ -4,7 +4,10 @@ The quoting is that of `quote.c` in git: a double-quoted string with C escapes a
 escapes, each for one byte. Bytes are decoded as UTF-8 once, over the whole path.
 """
 
+import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 from swequarry.errors import PatchError
 
@@ -66,3 +69,16 @@ def path_bytes(text: str) -> bytes:
     if rest:
         raise PatchError(f"text follows a quoted path: {text[:80]!r}")
     return path
+
+
+def on_disk(root: Path, path: bytes) -> Path:
+    """Return where a path of git lies below a folder."""
+    return root / os.fsdecode(path)
+
+
+def entries_below(root: Path) -> Iterator[tuple[bytes, Path]]:
+    """Yield every entry below a folder, relative and whole; links aren't followed, content comes first."""
+    for folder, names, files in os.walk(root, topdown=False):
+        for name in [*files, *names]:
+            path = Path(folder, name)
+            yield os.fsencode(path.relative_to(root)), path

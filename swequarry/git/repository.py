@@ -46,6 +46,16 @@ def parse_tree_entries(listing: bytes) -> tuple[TreeEntry, ...]:
     return tuple(entries)
 
 
+def list_files(place: Place, tree: str) -> tuple[TreeEntry, ...]:
+    """Return every file of a tree, below all folders, in git's order.
+
+    Raises:
+        ObjectMissingError: the tree or one of its folders isn't in the store.
+    """
+    with object_errors():
+        return parse_tree_entries(run_git(["ls-tree", "-r", "-z", "--full-tree", tree], place))
+
+
 def reading(error: GitError) -> GitError:
     """Return the error as ObjectMissingError where git says that an object isn't there."""
     if not _MISSING.search(error.stderr):
@@ -100,6 +110,20 @@ class ObjectReader:
             raise ObjectMissingError(f"object {sha} isn't in the repository")
         data = stdout.read(int(header[2]) + 1)
         return header[1], data[:-1]
+
+
+@contextmanager
+def object_reader(place: Place) -> Iterator[ObjectReader]:
+    """Open a reader for many objects of a store.
+
+    Raises:
+        GitError: git can't be started.
+    """
+    with (
+        tempfile.TemporaryFile() as stderr,
+        started_git(["cat-file", "--batch"], place, stdin=subprocess.PIPE, stderr=stderr) as process,
+    ):
+        yield ObjectReader(process)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,11 +241,8 @@ class Repository:
         Raises:
             GitError: git can't be started.
         """
-        with (
-            tempfile.TemporaryFile() as stderr,
-            started_git(["cat-file", "--batch"], self.place, stdin=subprocess.PIPE, stderr=stderr) as process,
-        ):
-            yield ObjectReader(process)
+        with object_reader(self.place) as reader:
+            yield reader
 
     def list_tree(self, tree: str) -> tuple[TreeEntry, ...]:
         """Return every file of a tree, below all folders, in git's order.
@@ -229,8 +250,7 @@ class Repository:
         Raises:
             ObjectMissingError: the tree or one of its folders isn't here.
         """
-        with object_errors():
-            return parse_tree_entries(self.git(["ls-tree", "-r", "-z", "--full-tree", tree]))
+        return list_files(self.place, tree)
 
     def missing_blobs(self, tree: str) -> tuple[TreeEntry, ...]:
         """Return the files of a tree whose content the store doesn't hold (partial mirrors)."""

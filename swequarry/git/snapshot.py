@@ -22,14 +22,14 @@ from swequarry.errors import InputError
 from swequarry.git.audit import audit_against
 from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, depth_boundary, list_closure, write_shallow_file
-from swequarry.git.paths import path_text
+from swequarry.git.paths import entries_below, on_disk, path_text
 from swequarry.git.repository import (
     GITLINK_MODE,
     Repository,
     TreeEntry,
+    list_files,
     missing_objects,
     object_errors,
-    parse_tree_entries,
 )
 from swequarry.git.run import Place, run_git, started_git
 from swequarry.git.tags import Tag, kept_tags, packed_refs
@@ -186,36 +186,28 @@ def _fill_work_tree(made: Path, base: CommitSha, absent: frozenset[str]) -> tupl
     place = Place(git_dir=made / ".git", work_tree=made)
     with object_errors():
         run_git(["read-tree", base], place)
-        entries = parse_tree_entries(run_git(["ls-tree", "-r", "-z", "--full-tree", base], place))
+    entries = list_files(place, base)
     lacking = any(e.sha in absent for e in entries)
     check_out(place, [e.path for e in entries if e.sha not in absent] if lacking else None)
     for entry in entries:
         if entry.mode == GITLINK_MODE:
-            os.makedirs(os.path.join(os.fsencode(made), entry.path), exist_ok=True)
+            on_disk(made, entry.path).mkdir(parents=True, exist_ok=True)
     return entries
 
 
 def _set_times(made: Path, seconds: float) -> None:
     """Give every file and folder the base commit's time: equal snapshots, and no hint in file times."""
     at = min(max(int(seconds), 0), _LATEST_TIME)
-    root = os.fsencode(made)
-    for folder, names, files in os.walk(root, topdown=False):
-        if os.path.join(folder, b"").startswith(os.path.join(root, b".git", b"")):
-            continue
-        for name in [*files, *(n for n in names if os.path.islink(os.path.join(folder, n)))]:
-            os.utime(os.path.join(folder, name), (at, at), follow_symlinks=False)
-        os.utime(folder, (at, at))
+    for name, path in entries_below(made):
+        if name.partition(b"/")[0] != b".git":
+            os.utime(path, (at, at), follow_symlinks=False)
+    os.utime(made, (at, at))
 
 
 def _is_lfs_pointer(made: Path, entry: TreeEntry) -> bool:
     """Whether a file is the pointer of Git LFS (its specification: under 1024 bytes, version line first)."""
-    path = os.path.join(os.fsencode(made), entry.path)
-    try:
-        found = os.lstat(path)
-    except OSError:
+    path = on_disk(made, entry.path)
+    if not stat.S_ISREG(entry.mode) or not path.is_file() or path.stat().st_size >= _LFS_MAX_BYTES:
         return False
-    if not stat.S_ISREG(found.st_mode) or found.st_size >= _LFS_MAX_BYTES:
-        return False
-    with open(path, "rb") as file:
-        data = file.read()
+    data = path.read_bytes()
     return data.startswith(_LFS_HEADS) and b"\noid sha256:" in data

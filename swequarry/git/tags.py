@@ -37,14 +37,14 @@ def kept_tags(repository: Repository, closure: Closure, base: str) -> tuple[Tag,
     tags = []
     with repository.reader() as reader:
         for sha, name in named:
-            chain, target, written = _peel(reader, sha)
+            chain, target, written = peel(reader, sha)
             if target in closure.nodes:
                 objects = chain if written <= latest else ()
                 tags.append(Tag(name=name, commit=target, objects=objects))
     return tuple(sorted(tags, key=lambda tag: tag.name))
 
 
-def _peel(reader: ObjectReader, sha: bytes) -> tuple[tuple[bytes, ...], bytes, float]:
+def peel(reader: ObjectReader, sha: bytes) -> tuple[tuple[bytes, ...], bytes, float]:
     """Return the tag objects, the commit (empty if it is none), and when the latest of them was written."""
     chain: list[bytes] = []
     written = 0.0

@@ -19,13 +19,13 @@ from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import BinaryWithoutDataError, GitError, ObjectMissingError, PatchError
 from swequarry.git.checkout import index_lines, write_files
 from swequarry.git.patches import end_last_line
-from swequarry.git.paths import path_text, quote_path
+from swequarry.git.paths import on_disk, path_text, quote_path
 from swequarry.git.repository import (
     GITLINK_MODE,
     Repository,
     TreeEntry,
+    list_files,
     object_errors,
-    parse_tree_entries,
 )
 from swequarry.git.run import Argument, Place, run_git
 from swequarry.records import TreeSha
@@ -242,7 +242,7 @@ class TreeWorkbench:
             removed.update(e.path for e in entries if path.startswith(e.path + b"/"))
         with tempfile.TemporaryDirectory(prefix="swequarry-delta-", dir=self._parent) as folder:
             write_files(self._open_folder(), entries, Path(folder), new)
-            files = {e.path: _read_back(os.fsencode(folder), e) for e in entries}
+            files = {e.path: _read_back(Path(folder), e) for e in entries}
         return TreeDelta(files=files, removed=tuple(sorted(removed)))
 
     def materialise(self, tree: TreeSha, destination: Path) -> None:
@@ -253,9 +253,7 @@ class TreeWorkbench:
             GitError: a file can't be written.
         """
         destination.mkdir(parents=True, exist_ok=True)
-        with object_errors():
-            entries = parse_tree_entries(self._git(["ls-tree", "-r", "-z", "--full-tree", tree]))
-        write_files(self._open_folder(), entries, destination, tree)
+        write_files(self._open_folder(), list_files(self.place, tree), destination, tree)
 
     def _open_folder(self) -> Path:
         folder = self.place.git_dir
@@ -268,9 +266,7 @@ def _new_entry(change: ChangedPath) -> TreeEntry:
     return TreeEntry(path=change.new_path or b"", mode=change.new_mode, kind="blob", sha=change.new_sha)
 
 
-def _read_back(root: bytes, entry: TreeEntry) -> FileContent:
-    path = os.path.join(root, entry.path)
-    if stat.S_ISLNK(entry.mode):
-        return FileContent(data=os.readlink(path), mode=entry.mode)
-    with open(path, "rb") as file:
-        return FileContent(data=file.read(), mode=entry.mode)
+def _read_back(root: Path, entry: TreeEntry) -> FileContent:
+    path = on_disk(root, entry.path)
+    data = os.fsencode(path.readlink()) if stat.S_ISLNK(entry.mode) else path.read_bytes()
+    return FileContent(data=data, mode=entry.mode)
