@@ -9,6 +9,7 @@ ambiguous, with the sentence kept as evidence. Ambiguous links never make a stat
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 
@@ -80,11 +81,9 @@ def _visible_html(source: str) -> str:
     if opened >= 0 and "-->" not in source[opened:]:
         source = source[:opened]
     parser = _VisibleText()
-    try:
-        parser.feed(source)
-    except (AssertionError, ValueError):
+    with suppress(AssertionError, ValueError):
         # The standard parser gives up on some broken declarations; nothing after them is read.
-        pass
+        parser.feed(source)
     return "".join(parser.parts)
 
 

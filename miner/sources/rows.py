@@ -126,7 +126,7 @@ def _bytes(fields: Mapping[str, Any], name: str) -> bytes:
 
 
 def _moment(fields: Mapping[str, Any], name: str) -> datetime | None:
-    value = fields.get(name)
+    value: Any = fields.get(name)
     if value is None or value == "":
         return None
     if isinstance(value, str):

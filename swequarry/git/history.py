@@ -22,6 +22,7 @@ from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import CommitSha, MergeKind, PullRecord, RepoRef, TreeSha
 
 _COMPLETE_SHARE = 0.5
+_MAX_FORWARDED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ class _Recogniser:
         numbers = mention.numbers if mention else ()
         if mention and len(numbers) == 1 and not self._agrees(numbers[0], commit, mention, main=main):
             mention, numbers = None, ()
-        flags = () if main else ("other_branch",)
+        flags: tuple[str, ...] = () if main else ("other_branch",)
         if not numbers and len(commit.parents) > 1:
             numbers = self._numbers_by_head.get(commit.parents[1], ())[:1]
             flags += ("found_by_ref",)
@@ -155,7 +156,7 @@ class _Recogniser:
 
     def _landed(self, number: int, commit: Commit, mention: PullMention | None) -> _Claim:
         title, body = (mention.title, mention.body) if mention else (None, None)
-        head = self.refs.heads.get(number)
+        head: CommitSha | None = self.refs.heads.get(number)
         if len(commit.parents) > 1:
             own = self.lines.brought.get(commit.sha, ())
             kind, base = MergeKind.MERGE, commit.parents[0]
@@ -208,7 +209,7 @@ class _Recogniser:
         start = test_merge.parents[0] if test_merge and test_merge.parents else None
         own: list[Commit] = []
         step: Commit | None = at
-        while step is not None and step.sha != start and len(own) <= 1000:
+        while step is not None and step.sha != start and len(own) <= _MAX_FORWARDED:
             own.append(step)
             step = self.lines.commits.get(step.parents[0]) if step.parents else None
         known = start is not None and step is not None and step.sha == start and bool(own)

@@ -1,4 +1,4 @@
-"""Which merged pull requests a later commit takes back, by the words of `git revert` and of GitHub's button."""
+"""Which merged pull requests a later commit takes back, in the words of `git revert` and GitHub's button."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -85,8 +85,10 @@ def find_reverts(lines: Lines, landings: Sequence[Landing]) -> Mapping[int, Reve
 
 
 def _is_whole(landing: Landing, sha: CommitSha) -> bool:
+    """Whether reverting one commit takes the whole pull request back: its merge, or its only commit."""
     own = [commit for commit in landing.commits if len(commit.parents) == 1]
-    return sha == landing.commit.sha and (len(own) <= 1 or len(landing.commit.parents) > 1) or len(own) == 1
+    merge_itself = sha == landing.commit.sha and len(landing.commit.parents) > 1
+    return merge_itself or len(own) <= 1
 
 
 def _undone(

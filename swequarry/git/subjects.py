@@ -12,7 +12,8 @@ _HOMU = re.compile(r"Auto merge of #([1-9]\d{0,8}) - .*")
 _BORS = re.compile(r"(?:Merge|Try) ((?:#[1-9]\d{0,8}(?: |$))+)(?:r=.*)?$")
 _BITBUCKET = re.compile(r"Merged in \S.* \(pull request #([1-9]\d{0,8})\)$")
 _NAMED = re.compile(
-    r"(?:Merge(?:d)? (?:PR|pull[- ]request|merge request)|Pull request) [#!]?([1-9]\d{0,8})\b.*", re.I
+    r"(?:Merge(?:d)? (?:PR|pull[- ]request|merge request)|Pull request) [#!]?([1-9]\d{0,8})\b.*",
+    re.IGNORECASE,
 )
 _PULL_REF = re.compile(
     r"Merge (?:remote-tracking )?(?:branch|commit|ref)?s? ?"

@@ -65,12 +65,8 @@ _OTHER_TOP = frozenset(
 _PYTHON = re.compile(rb"[^/]*\.(?:pyi?|pyx|pxd|pxi|pyx\.in|py\.in|pyw)")
 
 
-def _is_test(folders: list[bytes], name: bytes, exact_name: bytes) -> bool:
-    if any(_TEST_FOLDER.fullmatch(folder) for folder in folders):
-        return True
-    if folders[:1] and folders[0] in _TOP_TEST_FOLDER:
-        return True
-    if not folders and _TOP_TEST_FILE.fullmatch(name):
+def _is_test_file(top: bytes, name: bytes, exact_name: bytes) -> bool:
+    if top in _TOP_TEST_FOLDER or (not top and _TOP_TEST_FILE.fullmatch(name)):
         return True
     patterns = (_TEST_MODULE, _TEST_DATA)
     return any(p.fullmatch(name) for p in patterns) or bool(_CAMEL_TEST_MODULE.fullmatch(exact_name))
@@ -92,23 +88,19 @@ def classify_path(path: bytes) -> PathRole:
     """Tell what a path is for. `path` is relative to the repository's root, with `/`, as git has it."""
     *exact_folders, exact_name = path.split(b"/")
     folders, name = [folder.lower() for folder in exact_folders], exact_name.lower()
-    if folders[:1] and folders[0] in _CI_FOLDER:
-        return PathRole.CI
-    if folders[:1] and folders[0] in _DOCS_TOP:
-        return PathRole.DOCS
-    if not folders and _CI_FILE.fullmatch(name):
-        return PathRole.CI
-    if _CONFIG_FILE.fullmatch(name) and not any(_TEST_FOLDER.fullmatch(f) for f in folders):
-        return PathRole.CONFIG
-    if _is_test(folders, name, exact_name):
-        return PathRole.TEST
-    if folders[:1] and folders[0] in _REQUIREMENTS_FOLDER:
-        return PathRole.CONFIG
-    if _is_docs(folders, name):
-        return PathRole.DOCS
-    if folders[:1] and folders[0] in _OTHER_TOP:
-        return PathRole.OTHER
-    return PathRole.SOURCE
+    top = folders[0] if folders else b""
+    in_tests = any(_TEST_FOLDER.fullmatch(folder) for folder in folders)
+    rules = (
+        (PathRole.CI, top in _CI_FOLDER),
+        (PathRole.DOCS, top in _DOCS_TOP),
+        (PathRole.CI, not top and bool(_CI_FILE.fullmatch(name))),
+        (PathRole.CONFIG, bool(_CONFIG_FILE.fullmatch(name)) and not in_tests),
+        (PathRole.TEST, in_tests or _is_test_file(top, name, exact_name)),
+        (PathRole.CONFIG, top in _REQUIREMENTS_FOLDER),
+        (PathRole.DOCS, _is_docs(folders, name)),
+        (PathRole.OTHER, top in _OTHER_TOP),
+    )
+    return next((role for role, holds in rules if holds), PathRole.SOURCE)
 
 
 def is_test_module(path: bytes) -> bool:

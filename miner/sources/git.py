@@ -1,0 +1,223 @@
+"""Candidates from a clone or mirror: one item for each of its merged pull requests, newest merge first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from miner.candidates import PutBlob, Split, cutoff_of, split_merged
+from miner.licence import LicenceReader
+from miner.linking import LinkText, drop_pull_requests, find_links
+from miner.sources.guard import git_outcome, guarded
+from miner.sources.interface import MinedItem
+from miner.sources.issues import IssueBook
+from miner.statements import statement_from_issues, statement_from_messages
+from swequarry.config import CurateSettings
+from swequarry.errors import GitError
+from swequarry.git.history import History, MergedPull
+from swequarry.git.netchanges import net_changes
+from swequarry.git.repository import Repository
+from swequarry.git.trees import ChangedPath, TreeWorkbench
+from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
+from swequarry.records import Candidate, IssueLink, LinkPlace, PullRecord, RepoRef, Statement, TreeSha
+
+_BATCH = 200
+ISSUE_TEXT_MISSING = "issue_text_missing"
+"""Flag: the pull request links an issue whose text the source doesn't have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullFilter:
+    """Which merged pull requests are looked at. Those left out are no candidates and no items.
+
+    `since` and `until` bound the merge date, both inclusive. `numbers`, where given, names the only ones.
+    `limit` ends the walk, newest merge first, when so many were accepted: what was rejected on the way
+    is told, what comes after isn't looked at.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    numbers: frozenset[int] = frozenset()
+    limit: int | None = None
+
+    def chooses(self, pull: PullRecord) -> bool:
+        """Whether a pull request is looked at, apart from `limit`."""
+        if self.numbers and pull.number not in self.numbers:
+            return False
+        at = pull.merged_at
+        after = self.since is None or (at is not None and at >= self.since)
+        return after and (self.until is None or (at is not None and at <= self.until))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitSource:
+    """Makes candidates of one repository's history. `issues` None means that no issue texts were given."""
+
+    repository: Repository
+    repo: RepoRef
+    history: History
+    curate: CurateSettings
+    issues: IssueBook | None
+    put_blob: PutBlob
+    licences: LicenceReader = field(repr=False)
+
+    def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
+        """Yield one item for every pull request that the filter chooses; none raises for itself.
+
+        Raises:
+            StorageError: a patch can't be stored.
+        """
+        pulls = [pull for pull in self.history.pulls if chosen.chooses(pull.record)]
+        accepted = 0
+        with TreeWorkbench(self.repository) as bench:
+            for start in range(0, len(pulls), _BATCH):
+                batch = pulls[start : start + _BATCH]
+                for pull, changes in zip(batch, self._changes(batch), strict=True):
+                    outcome = self._outcome(pull, changes, bench)
+                    yield MinedItem(item=self.repo.instance_id(pull.record.number), outcome=outcome)
+                    accepted += isinstance(outcome, Accepted)
+                    if chosen.limit is not None and accepted >= chosen.limit:
+                        return
+        yield from self._not_found(chosen)
+
+    def _not_found(self, chosen: PullFilter) -> Iterator[MinedItem]:
+        """Answer for pull requests that were asked for by number and aren't in the history."""
+        for number in sorted(chosen.numbers - {pull.record.number for pull in self.history.pulls}):
+            known = number in self.history.known_pulls
+            seen = "its head is here, but its commits aren't on" if known else "nothing names it on"
+            yield MinedItem(
+                item=self.repo.instance_id(number),
+                outcome=Rejected(
+                    code=RejectCode.BASE_UNKNOWN,
+                    message=f"#{number} isn't seen as merged: {seen} the branch at {self.history.tip}",
+                ),
+            )
+
+    def _changes(self, pulls: Sequence[MergedPull]) -> list[tuple[ChangedPath, ...] | GitError]:
+        """Return each pull request's net change, or what stands in the way of reading it."""
+        usable = [p for p in pulls if p.rejection is None and p.base_tree is not None]
+        pairs = [(p.base_tree, p.merged_tree) for p in usable if p.base_tree is not None]
+        try:
+            found: list[tuple[ChangedPath, ...] | GitError] = [*net_changes(self.repository, pairs)]
+        except GitError:
+            found = [self._change(old, new) for old, new in pairs]
+        by_number = {p.record.number: change for p, change in zip(usable, found, strict=True)}
+        return [by_number.get(p.record.number, ()) for p in pulls]
+
+    def _change(self, old: TreeSha, new: TreeSha) -> tuple[ChangedPath, ...] | GitError:
+        try:
+            return next(net_changes(self.repository, [(old, new)]))
+        except GitError as error:
+            return error
+
+    def _outcome(
+        self, pull: MergedPull, changes: tuple[ChangedPath, ...] | GitError, bench: TreeWorkbench
+    ) -> Outcome[Candidate]:
+        if isinstance(changes, GitError):
+            return git_outcome(changes)
+        return guarded(lambda: self._decide(pull, changes, bench))
+
+    def _decide(
+        self, pull: MergedPull, changes: Sequence[ChangedPath], bench: TreeWorkbench
+    ) -> Outcome[Candidate]:
+        if pull.rejection is not None or pull.base_tree is None:
+            return pull.rejection or Rejected(code=RejectCode.BASE_UNREACHABLE, message="no base commit")
+        split = split_merged(bench, pull.base_tree, pull.merged_tree, changes, self.curate)
+        if isinstance(split, Rejected):
+            return split
+        links = self._links(pull.record)
+        stated = self._statement(pull.record, links)
+        if isinstance(stated, Rejected):
+            return stated
+        return Accepted(value=self._candidate(pull, split, links, *stated))
+
+    def _links(self, pull: PullRecord) -> tuple[IssueLink, ...]:
+        texts = [LinkText(place=LinkPlace.TITLE, text=pull.title or "")]
+        texts.append(LinkText(place=LinkPlace.BODY, text=pull.body or ""))
+        texts += [LinkText(place=LinkPlace.COMMIT_MESSAGE, text=m) for m in pull.commit_messages]
+        pulls = set(self.history.known_pulls)
+        if self.issues is not None:
+            pulls |= {n for n, issue in self.issues.issues.items() if issue.is_pull_request}
+            pulls -= {n for n, issue in self.issues.issues.items() if not issue.is_pull_request}
+        return drop_pull_requests(find_links(texts, self.repo), frozenset(pulls))
+
+    def _statement(
+        self, pull: PullRecord, links: Sequence[IssueLink]
+    ) -> tuple[Statement, tuple[str, ...]] | Rejected:
+        flags: tuple[str, ...] = ()
+        clear = [link for link in links if link.ambiguous is None and link.repo is None]
+        if self.issues is not None:
+            known = [self.issues.issues[n.number] for n in clear if n.number in self.issues.issues]
+            if known:
+                statement = statement_from_issues(known, self._first_commit_at(pull))
+                return _with_text(statement, ()) if statement.text else _empty(known[0].number)
+            if links and not clear:
+                return _no_issue(links)
+            flags = (ISSUE_TEXT_MISSING,) if clear else ()
+        if not self.curate.statement_from_commits:
+            return _no_issue(links)
+        statement, more = statement_from_messages(pull)
+        return _with_text(statement, flags + more)
+
+    def _first_commit_at(self, pull: PullRecord) -> datetime | None:
+        if not pull.commits:
+            return None
+        return self.repository.commit_time(pull.commits[0]).astimezone(UTC)
+
+    def _candidate(
+        self,
+        pull: MergedPull,
+        split: Split,
+        links: tuple[IssueLink, ...],
+        statement: Statement,
+        flags: tuple[str, ...],
+    ) -> Candidate:
+        record = pull.record
+        base_time = self.repository.commit_time(record.base_commit)
+        return Candidate(
+            repo=self.repo,
+            instance_id=self.repo.instance_id(record.number),
+            pull_number=record.number,
+            source="git",
+            base_commit=record.base_commit,
+            base_tree=split.base_tree,
+            before_tree=split.before_tree,
+            after_tree=split.after_tree,
+            gold_patch=self.put_blob(split.gold_patch),
+            test_patch=self.put_blob(split.test_patch),
+            gold_files=split.gold_files,
+            test_files=split.test_files,
+            cutoff=cutoff_of(record.merged_at, None, base_time),
+            statement=statement,
+            merge_kind=record.merge_kind,
+            merge_commit=record.merge_commit,
+            tree_proof=split.proof,
+            merged_at=record.merged_at,
+            links=links,
+            licence=self.licences.at(split.base_tree),
+            flags=tuple(dict.fromkeys(pull.flags + split.flags + flags)),
+        )
+
+
+def _with_text(statement: Statement, flags: tuple[str, ...]) -> tuple[Statement, tuple[str, ...]] | Rejected:
+    if statement.text:
+        return statement, flags
+    return Rejected(
+        code=RejectCode.EMPTY_PROBLEM_STATEMENT, message="the pull request's messages have no text"
+    )
+
+
+def _empty(number: int) -> Rejected:
+    return Rejected(
+        code=RejectCode.EMPTY_PROBLEM_STATEMENT, message=f"issue #{number} has neither title nor body"
+    )
+
+
+def _no_issue(links: Sequence[IssueLink]) -> Rejected:
+    return Rejected(
+        code=RejectCode.NO_LINKED_ISSUE,
+        message="every link is ambiguous or leads elsewhere" if links else "no issue is linked",
+        evidence=tuple(
+            f"{link.repo or ''}#{link.number}: {link.ambiguous or 'other repository'}: {link.quote}"
+            for link in links
+        ),
+    )
