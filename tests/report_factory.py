@@ -111,7 +111,7 @@ TESTS = """diff --git a/tests/test_reader.py b/tests/test_reader.py
 index 3c4d5e6..8f7a6b5 100644
 --- a/tests/test_reader.py
 +++ b/tests/test_reader.py
-@@ -12,3 +12,11 @@ def test_header_only():
+@@ -12,3 +12,10 @@ def test_header_only():
      assert read("a,b\\n") == []
 
 

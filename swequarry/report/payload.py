@@ -129,7 +129,7 @@ def _environment(environment: Environment, get_blob: GetBlob) -> Json:
     facts = [
         ["interpreter", environment.python_version],
         ["sandbox", environment.backend],
-        ["cut-off", recipe.cutoff.isoformat()],
+        ["packages as of", recipe.cutoff.date().isoformat()],
         ["installed as", recipe.install],
         ["project version", environment.project_version or "unknown"],
         ["extras", ", ".join(recipe.extras) or "none"],

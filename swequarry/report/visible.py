@@ -1,7 +1,8 @@
 """Foreign text made safe to look at: what would be invisible or would reorder the page becomes a sign.
 
-Control characters become their Unicode pictures (ESC is ␛), other invisible ones their code point in angle
-brackets. Escaping for HTML is a separate step, done by whoever puts the text into a page.
+Control characters are written with a caret (ESC is `^[`), other invisible ones as their code point in angle
+brackets (`<U+202E>`); both need no glyph beyond ASCII. Escaping for HTML is a separate step, done by whoever
+puts the text into a page.
 """
 
 _INVISIBLE = (
@@ -19,10 +20,10 @@ _INVISIBLE = (
     *range(0xD800, 0xE000),
     *range(0xE0000, 0xE0080),
 )
-_TAB, _NEWLINE, _DELETE, _PICTURES = 0x09, 0x0A, 0x7F, 0x2400
-_SIGNS = {code: f"⟨U+{code:04X}⟩" for code in _INVISIBLE}
-_SIGNS |= {code: chr(_PICTURES + code) for code in range(0x20) if code not in (_TAB, _NEWLINE)}
-_SIGNS[_DELETE] = "␡"
+_KEPT = {0x09, 0x0A}
+_DELETE = 0x7F
+_SIGNS = {code: f"<U+{code:04X}>" for code in _INVISIBLE}
+_SIGNS |= {code: "^" + chr(code ^ 0x40) for code in (*range(0x20), _DELETE) if code not in _KEPT}
 
 
 def visible(text: str) -> str:

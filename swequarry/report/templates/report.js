@@ -154,7 +154,7 @@
     const files = [];
     let file = null, left = 0, right = 0, old = 0, fresh = 0, binary = false;
     for (const line of text.replace(/\n$/, "").split("\n")) {
-      if (left > 0 || right > 0) {
+      if ((left > 0 || right > 0) && /^[-+ \\]|^$/.test(line)) {
         const sign = line[0];
         if (sign === "+") { file.lines.push(["a", "", fresh++, line]); right--; file.plus++; }
         else if (sign === "-") { file.lines.push(["d", old++, "", line]); left--; file.minus++; }
@@ -168,6 +168,7 @@
         binary = false;
         if (line.startsWith("diff --git ")) continue;
       }
+      [left, right] = [0, 0];
       const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
       if (hunk && !binary) {
         [old, left, fresh, right] = [Number(hunk[1]), Number(hunk[2] ?? 1), Number(hunk[3]), Number(hunk[4] ?? 1)];
@@ -219,8 +220,11 @@
       make("ul", {}, names.map(([name, cause]) => make("li", {}, make("code", {}, name), cause && make("span", { cls: "cause" }, cause))))));
   }
 
-  const facts = (pairs) => make("dl", { cls: "facts" }, pairs.map(([name, value]) =>
-    make("div", { cls: value.length > 24 ? "wide" : null }, make("dt", {}, name), make("dd", {}, value.length > 24 ? make("code", {}, value) : value))));
+  function facts(pairs) {
+    const wide = (pair) => pair[1].length > 24;
+    return make("dl", { cls: "facts" }, [...pairs.filter((pair) => !wide(pair)), ...pairs.filter(wide)].map((pair) =>
+      make("div", { cls: wide(pair) ? "wide" : null }, make("dt", {}, pair[0]), make("dd", {}, wide(pair) ? make("code", {}, pair[1]) : pair[1]))));
+  }
   const pips = (outcomes) => make("span", { cls: "pips" }, outcomes.map((outcome) => make("span", { cls: `pip ${outcome}`, title: outcome, role: "img", "aria-label": outcome }, LETTER[outcome] ?? "?")));
   const block = (title, open, ...children) => make("details", { cls: "block", open }, make("summary", {}, title), ...children);
 
@@ -320,7 +324,7 @@
     const [name, ...rest] = path.split("/");
     const page = ["tasks", "task", "rejects", "run"].includes(name) ? name : "overview";
     for (const section of document.querySelectorAll(".page")) section.hidden = section.id !== `page-${page}`;
-    let title = { tasks: "Tasks", rejects: "Not tasks", run: "Run" }[page];
+    let title = { tasks: "Tasks", rejects: "Rejects", run: "Run" }[page];
     if (pages[page]) {
       built[page] ??= pages[page]();
       built[page].show(Object.fromEntries(new URLSearchParams(query)));
