@@ -205,10 +205,15 @@ def _split_flags(tests: Sequence[bytes], gold: Sequence[bytes]) -> tuple[str, ..
     return (SPLIT_DIFFERS,) if source_in_tests or test_in_gold else ()
 
 
-def cutoff_of(merged_at: datetime | None, created_at: datetime | None, base_time: datetime) -> datetime:
+def cutoff_of(
+    merged_at: datetime | None, created_at: datetime | None, base_time: datetime | None
+) -> datetime:
     """Return the day as of which the environment is resolved, in UTC.
 
     The merge date; without one the later of creation and base commit.
+
+    Raises:
+        ValueError: nothing is known.
     """
-    day = merged_at or max(created_at or base_time, base_time)
-    return day.astimezone(UTC)
+    known = [merged_at] if merged_at else [day for day in (created_at, base_time) if day]
+    return max(known).astimezone(UTC)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from miner.candidates import PutBlob, Split, cutoff_of, split_merged
 from miner.licence import LicenceReader
@@ -125,7 +125,7 @@ class GitSource:
         if isinstance(split, Rejected):
             return split
         links = self._links(pull.record)
-        stated = self._statement(pull.record, links)
+        stated = self._statement(pull, links)
         if isinstance(stated, Rejected):
             return stated
         return Accepted(value=self._candidate(pull, split, links, *stated))
@@ -141,27 +141,22 @@ class GitSource:
         return drop_pull_requests(find_links(texts, self.repo), frozenset(pulls))
 
     def _statement(
-        self, pull: PullRecord, links: Sequence[IssueLink]
+        self, pull: MergedPull, links: Sequence[IssueLink]
     ) -> tuple[Statement, tuple[str, ...]] | Rejected:
         flags: tuple[str, ...] = ()
         clear = [link for link in links if link.ambiguous is None and link.repo is None]
         if self.issues is not None:
             known = [self.issues.issues[n.number] for n in clear if n.number in self.issues.issues]
             if known:
-                statement = statement_from_issues(known, self._first_commit_at(pull))
+                statement = statement_from_issues(known, pull.begun_at)
                 return _with_text(statement, ()) if statement.text else _empty(known[0].number)
             if links and not clear:
                 return _no_issue(links)
             flags = (ISSUE_TEXT_MISSING,) if clear else ()
         if not self.curate.statement_from_commits:
             return _no_issue(links)
-        statement, more = statement_from_messages(pull)
+        statement, more = statement_from_messages(pull.record)
         return _with_text(statement, flags + more)
-
-    def _first_commit_at(self, pull: PullRecord) -> datetime | None:
-        if not pull.commits:
-            return None
-        return self.repository.commit_time(pull.commits[0]).astimezone(UTC)
 
     def _candidate(
         self,
@@ -172,7 +167,6 @@ class GitSource:
         flags: tuple[str, ...],
     ) -> Candidate:
         record = pull.record
-        base_time = self.repository.commit_time(record.base_commit)
         return Candidate(
             repo=self.repo,
             instance_id=self.repo.instance_id(record.number),
@@ -186,7 +180,7 @@ class GitSource:
             test_patch=self.put_blob(split.test_patch),
             gold_files=split.gold_files,
             test_files=split.test_files,
-            cutoff=cutoff_of(record.merged_at, None, base_time),
+            cutoff=cutoff_of(record.merged_at, None, pull.base_time),
             statement=statement,
             merge_kind=record.merge_kind,
             merge_commit=record.merge_commit,

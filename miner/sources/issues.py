@@ -1,6 +1,7 @@
 """Issue texts from a JSONL file, one issue a line: `{repo, number, title, body, created_at, comments}`.
 
-`comments` are texts or objects `{body, created_at}`; `pull_request`, where it isn't null, says that the number is a pull request, as GitHub's issues endpoint does.
+`comments` are texts or objects `{body, created_at}`; `pull_request`, where it isn't null, says that the
+number is a pull request, as GitHub's issues endpoint does.
 """
 
 import json

@@ -22,8 +22,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from swequarry.errors import InputError
 from swequarry.outcome import RejectCode
 from swequarry.records import CommitSha, RepoRef
@@ -282,6 +280,8 @@ def _read_json(path: Path) -> Iterator[tuple[int, object]]:
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[int, object]]:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - half a second that only readers of parquet should pay
+
     line = 0
     try:
         with pq.ParquetFile(path) as table:

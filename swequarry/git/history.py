@@ -11,6 +11,7 @@ a nearby commit: where the base can't be told the pull request is rejected, with
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from swequarry.errors import ObjectMissingError, RepositoryError
 from swequarry.git.commitlog import Commit, Lines, draw_lines, read_commits
@@ -29,7 +30,8 @@ _MAX_FORWARDED = 1000
 class MergedPull:
     """A merged pull request as the history shows it.
 
-    `base_tree` and `merged_tree` are its trees before and after. `rejection` says why no base can be told,
+    `base_tree` and `merged_tree` are its trees before and after, `base_time` is when the base was committed
+    and `begun_at` when the first of its commits was written. `rejection` says why no base can be told,
     or that it was reverted; the record then holds what is known. `flags`: `other_branch` (merged into
     another line of the repository, which reached this one), `found_by_ref` (no message names it),
     `partly_reverted`, `is_revert`, `rebased_with_changes`, `merged_with_more_commits`.
@@ -38,6 +40,8 @@ class MergedPull:
     record: PullRecord
     base_tree: TreeSha | None
     merged_tree: TreeSha
+    base_time: datetime | None = None
+    begun_at: datetime | None = None
     rejection: Rejected | None = None
     flags: tuple[str, ...] = ()
 
@@ -159,14 +163,13 @@ class _Recogniser:
         head: CommitSha | None = self.refs.heads.get(number)
         if len(commit.parents) > 1:
             own = self.lines.brought.get(commit.sha, ())
-            kind, base = MergeKind.MERGE, commit.parents[0]
-            head = head or commit.parents[1]
+            kind, head = MergeKind.MERGE, head or commit.parents[1]
         else:
             copies = self._copies(number) if head else ()
             if len(copies) > 1 and copies[-1].sha == commit.sha:
                 return self._rebased(number, copies)
             own, kind = (commit,), MergeKind.SQUASH
-            base = commit.parents[0] if commit.parents else None
+        base = commit.parents[0] if commit.parents else None
         return _Claim(
             number=number, kind=kind, at=commit, base=base, own=own, title=title, body=body, head=head
         )
@@ -295,6 +298,8 @@ def _finish(claim: _Claim, repo: RepoRef, lines: Lines, revert: Revert | None) -
         record=record,
         base_tree=base.tree if base else None,
         merged_tree=claim.at.tree,
+        base_time=base.committed_at if base else None,
+        begun_at=min((c.authored_at for c in claim.own), default=None),
         rejection=rejection,
         flags=tuple(dict.fromkeys(flags)),
     )
