@@ -43,13 +43,16 @@ def choose_interpreters(
     """Return minor versions to try, best first; empty where the project supports none that is here.
 
     The newest that the project names, that its requirement allows and that had settled by the date; then
-    older ones. A project that is older than every interpreter here gets the oldest ones.
+    older ones. A project that is older than every interpreter here gets the oldest ones; one that names
+    Python 2 alone gets the oldest one, because lists of versions are often behind the code.
     """
     usable = _usable(available, requires_python)
+    supported = tuple(supported)
     named = {version for version in supported if version_key(version) >= (3,)}
-    only_python_2 = any(version_key(v)[:1] == (2,) for v in supported) and not named and not requires_python
-    if not usable or only_python_2:
+    if not usable:
         return ()
+    if not named and any(version_key(v)[:1] == (2,) for v in supported) and not requires_python:
+        return (usable[-1],)
     settled = [v for v in usable if python_releases()[v] + SETTLING <= effective]
     matching = [v for v in settled if v in named] if named else settled
     if matching:

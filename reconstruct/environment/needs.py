@@ -6,7 +6,7 @@ that CI and conda files give, kept only where the repository imports them, and w
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,10 +21,19 @@ from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.evidence.tox_names import environment_for, holds
 from reconstruct.environment.facts import ProjectFacts
 from reconstruct.environment.knowledge import import_distributions, is_not_needed, plugin_table
+from reconstruct.environment.requirement_sets import (
+    RUNNER,
+    is_runner_part,
+    one_each,
+    tidy,
+    unique,
+    unpinned,
+    without_runner_pins,
+)
 
 CORE: Final = frozenset({"numpy", "pandas"})
 """What CI or conda name goes to the first tier if it is one of these: too much is built against them."""
-RUNNER: Final = "pytest"
+MEASURING: Final = frozenset({"coverage"})
 _TEST_NAME: Final = re.compile(
     r"(?:.*[-_.])?(?:tests?|testing|pytest|unit|unittests?)(?:[-_.].*)?", re.IGNORECASE
 )
@@ -34,10 +43,14 @@ _SEEDS: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "python"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestNeeds:
-    """Requirements in two tiers, the project's extras to install with it, constraints, local packages."""
+    """Requirements in two tiers, the project's extras to install with it, constraints, local packages.
+
+    `essential` are the names in the first tier without which no test of the project can run.
+    """
 
     extras: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
+    essential: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     local: tuple[str, ...] = ()
@@ -45,13 +58,19 @@ class TestNeeds:
     __test__ = False
 
 
-def choose_needs(facts: ProjectFacts, python: str, changed_tests: Mapping[str, str]) -> TestNeeds:
-    """Return what tests of a project need with one Python version; `changed_tests` are texts by path."""
-    return _Chooser(facts, python, imports_of(changed_tests)).needs()
+def choose_needs(
+    facts: ProjectFacts, python: str, changed_tests: Mapping[str, str], *, runner_pins: bool = True
+) -> TestNeeds:
+    """Return what tests of a project need with one Python version; `changed_tests` are texts by path.
+
+    Without `runner_pins` the test runner is taken as young as the date allows.
+    """
+    return _Chooser(facts, python, imports_of(changed_tests), runner_pins=runner_pins).needs()
 
 
 class _Chooser:
-    def __init__(self, facts: ProjectFacts, python: str, changed: FileImports) -> None:
+    def __init__(self, facts: ProjectFacts, python: str, changed: FileImports, *, runner_pins: bool) -> None:
+        self._runner_pins = runner_pins
         self._facts = facts
         self._python = python
         self._changed = changed
@@ -67,20 +86,26 @@ class _Chooser:
         extras, texts = self._with_extras(named)
         texts = [*named.requirements, *texts, *self._group_texts(named, extras)]
         texts += self._file_texts(texts, extras)
-        first = self._kept([*texts, *self._facts.pytest.plugins, *self._facts.pytest.requirements])
+        first = [*self._kept(texts), *self._facts.pytest.plugins, *self._facts.pytest.requirements]
         wanted = self._of_ci()
-        first = _unique(
-            [*first, *(t for t in wanted if name_of(t) in CORE), *self._imports(self._changed.needed)]
-        )
+        have = {name_of(text) for text in first}
+        first += [name for name in map(name_of, wanted) if name in CORE - have]
+        first += self._imports(self._changed.needed)
         present = {name_of(t) for t in (*first, *self._facts.dependencies)}
         optional = [*wanted, *self._imports(self._changed.wanted), *self._plugins()]
+        chosen = self._tools_unpinned(first if self._runner_pins else without_runner_pins(first))
         return TestNeeds(
             extras=tuple(extras),
-            requirements=_with_runner(first, self._facts.pytest.minimum),
-            optional=_unique(t for t in optional if name_of(t) not in present and name_of(t) != RUNNER),
-            constraints=self._kept(named.constraints),
+            requirements=tidy(_with_runner(chosen, self._facts.pytest.minimum)),
+            essential=unique(name_of(t) for t in first if is_runner_part(t) or name_of(t) in CORE),
+            optional=one_each(t for t in optional if name_of(t) not in present and name_of(t) != RUNNER),
+            constraints=self._constraints(named.constraints),
             local=named.local,
         )
+
+    def _constraints(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        kept = self._kept(texts)
+        return kept if self._runner_pins else without_runner_pins(kept)
 
     def _named_by_runners(self) -> Requested:
         """What tox's environment for this Python and the nox sessions that test ask for."""
@@ -119,11 +144,17 @@ class _Chooser:
         texts: list[str] = []
         for name in dict.fromkeys(canonicalize_name(n) for n in names):
             expanded = self._expand(name)
-            if expanded and len(self._kept(expanded)) < len(set(expanded)):
+            if self._must_be_taken_apart(expanded):
                 texts.extend(expanded)
             else:
                 passed.append(name)
         return passed, texts
+
+    def _must_be_taken_apart(self, texts: list[str]) -> bool:
+        """Whether an extra holds what isn't wanted, or pins of the runner that have to go."""
+        wanted = self._kept(texts)
+        loose = wanted if self._runner_pins else without_runner_pins(wanted)
+        return loose != unique(texts)
 
     def _declared_extras(self, *, has_others: bool) -> list[str]:
         tests = [n for n in self._extras if n in {"test", "tests", "testing"}]
@@ -173,12 +204,17 @@ class _Chooser:
         return found
 
     def _kept(self, texts: Iterable[str]) -> tuple[str, ...]:
-        return _unique(text for text in texts if self._is_kept(name_of(text)))
+        return unique(text for text in texts if self._is_kept(name_of(text)))
 
     def _is_kept(self, name: str) -> bool:
         if not name or name == self._own or name in _SEEDS:
             return False
         return not is_not_needed(name) or bool(self._import_names(name) & self._tested)
+
+    def _tools_unpinned(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Measuring tools that no test imports lose their bounds: these clash more often than they help."""
+        loose = MEASURING - self._tested
+        return tuple(name_of(text) if name_of(text) in loose else text for text in texts)
 
     def _import_names(self, distribution: str) -> set[str]:
         return {distribution.replace("-", "_"), *_names_of().get(distribution, ())}
@@ -195,17 +231,18 @@ class _Chooser:
         lowered = {name.lower() for name in self._imported}
         return any(name.lower() in lowered for name in self._import_names(distribution))
 
-    def _imports(self, names: Iterable[str]) -> list[str]:
+    def _imports(self, names: frozenset[str]) -> list[str]:
         """Distributions of imported names: named by the project itself, or known for certain."""
         evident = self._evident()
+        brought = {name_of(text) for text in self._facts.dependencies}
         found = []
-        for name in sorted(names):
-            if name in sys.stdlib_module_names or name in self._facts.layout.modules:
-                continue
+        for name in sorted(names - sys.stdlib_module_names - set(self._facts.layout.modules)):
             known = import_distributions().get(name)
             distribution = canonicalize_name(known or name)
+            if distribution in brought:
+                continue
             if distribution in evident:
-                found.append(evident[distribution])
+                found.append(unpinned(evident[distribution]))
             elif known is not None and name not in self._facts.layout.local_modules:
                 found.append(known)
         return list(self._kept(found))
@@ -259,15 +296,11 @@ def _conda_file(files: tuple[CondaFile, ...], python: str) -> CondaFile | None:
     return min(exact or open_ones, key=lambda f: (len(f.path), f.path), default=None)
 
 
-def _with_runner(texts: tuple[str, ...], minimum: str | None) -> tuple[str, ...]:
+def _with_runner(texts: Sequence[str], minimum: str | None) -> tuple[str, ...]:
     if any(name_of(text) == RUNNER for text in texts):
-        return texts
+        return tuple(texts)
     try:
         wanted = str(Requirement(f"{RUNNER}>={minimum}")) if minimum else RUNNER
     except InvalidRequirement:
         wanted = RUNNER
     return (*texts, wanted)
-
-
-def _unique(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))

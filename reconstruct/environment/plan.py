@@ -10,11 +10,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from reconstruct.environment.evidence.pytest_settings import is_plugin
 from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.evidence.versions import version_key
 from reconstruct.environment.facts import ProjectFacts
@@ -25,7 +24,8 @@ from reconstruct.environment.interpreters import (
     shifted_date,
 )
 from reconstruct.environment.knowledge import build_backends, late_uploads
-from reconstruct.environment.needs import RUNNER, choose_needs
+from reconstruct.environment.needs import TestNeeds, choose_needs
+from reconstruct.environment.requirement_sets import RUNNER, tidy, unique, unpinned
 from swequarry.records import Candidate, Recipe
 from swequarry.sandbox.contract import Interpreter
 
@@ -55,16 +55,12 @@ def plan_recipes(
     effective = effective_date(candidate.cutoff, base_time)
     pythons = _pythons(facts, interpreters, effective, python)
     planner = _Planner(facts, effective, changed_test_sources, project_version)
-    recipes: list[Recipe] = []
-    for index, minor in enumerate(pythons):
-        best = planner.recipe(minor)
-        recipes.append(best)
-        if index == 0:
-            recipes.append(replace(best, optional=()))
-    if recipes:
-        recipes.append(replace(recipes[0], optional=(), requirements=_without_pins(recipes[0].requirements)))
-        recipes.extend(planner.other_installs(recipes[0]))
-    return tuple(dict.fromkeys(recipes))
+    plans = [planner.recipe(minor) for minor in pythons]
+    if not plans:
+        return ()
+    best, others = plans[0], plans[1:]
+    tries = [best, replace(best, optional=()), planner.loosened(best), *others[:1]]
+    return tuple(dict.fromkeys([*tries, *planner.other_installs(best), *others[1:]]))
 
 
 def _pythons(
@@ -94,10 +90,8 @@ class _Planner:
         self._project_version = project_version
 
     def recipe(self, python: str) -> Recipe:
-        needs = choose_needs(self._facts, python, self._changed_tests)
         cutoff = shifted_date(self._effective, python)
-        is_shifted = cutoff != self._effective
-        requirements = _without_runner_pins(needs.requirements) if is_shifted else needs.requirements
+        needs = self._needs(python, runner_pins=cutoff == self._effective)
         cap = setuptools_bound(python, cutoff, self._facts.build_requires)
         outdated = outdated_backends(self._facts.build_requires, cap)
         recipe = Recipe(
@@ -106,9 +100,9 @@ class _Planner:
             project_name=self._facts.name,
             install=self._install(python),
             extras=needs.extras,
-            requirements=requirements,
+            requirements=needs.requirements,
             optional=needs.optional,
-            constraints=_without_runner_pins(needs.constraints) if is_shifted else needs.constraints,
+            constraints=needs.constraints,
             build_constraints=(cap,),
             build_requirements=self._unpinned_build_requires() if outdated else (),
             build_isolation=not outdated,
@@ -119,13 +113,30 @@ class _Planner:
         )
         return self._on_path(recipe) if recipe.install == "path" else recipe
 
+    def _needs(self, python: str, *, runner_pins: bool) -> TestNeeds:
+        return choose_needs(self._facts, python, self._changed_tests, runner_pins=runner_pins)
+
+    def loosened(self, best: Recipe) -> Recipe:
+        """The same with nothing in the first tier but the runner and the core, and no exact pins."""
+        needs = self._needs(best.python, runner_pins=False)
+        names = {*needs.essential, RUNNER}
+        first = tuple(text for text in best.requirements if name_of(text) in names)
+        rest = [text for text in best.requirements if text not in first]
+        return replace(
+            best,
+            requirements=unique(unpinned(text) for text in first),
+            optional=unique(unpinned(text) for text in [*rest, *best.optional]),
+            constraints=(),
+        )
+
     def _install(self, python: str) -> str:
         """Setuptools of Python 3.6 can't build editable wheels; a tree without metadata isn't installed."""
         if not self._facts.is_package:
             return "path"
-        old = version_key(python) < (3, 7)
         uses_setuptools = (self._facts.build_backend or "setuptools").startswith("setuptools")
-        return "legacy-editable" if old and uses_setuptools and self._facts.has_setup_py else "editable"
+        if version_key(python) >= (3, 7) or not uses_setuptools:
+            return "editable"
+        return "legacy-editable" if self._facts.has_setup_py else "path"
 
     def _on_path(self, recipe: Recipe) -> Recipe:
         """A project that isn't installed brings no requirements of its own: they are named instead."""
@@ -133,7 +144,7 @@ class _Planner:
             canonicalize_name(n): texts for n, texts in self._facts.extras().items()
         }
         own = [*self._facts.dependencies, *(t for e in recipe.extras for t in declared.get(e, ()))]
-        texts = tuple(dict.fromkeys([*recipe.requirements, *own]))
+        texts = tidy([*recipe.requirements, *own])
         name = canonicalize_name(self._facts.name) if self._facts.name else ""
         kept = tuple(text for text in texts if name_of(text) != name)
         return replace(
@@ -225,23 +236,3 @@ def _reaches(specifier: SpecifierSet, first: str) -> bool:
 
 def _exempt(cutoff: datetime) -> tuple[tuple[str, datetime], ...]:
     return tuple(sorted((name, day) for name, day in late_uploads().items() if day > cutoff))
-
-
-def _without_runner_pins(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop exact pins of pytest and its plugins: an old runner can't run on a younger interpreter."""
-    chosen = (_unpinned(t) if name_of(t) == RUNNER or is_plugin(t) else t for t in texts)
-    return tuple(dict.fromkeys(chosen))
-
-
-def _without_pins(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_unpinned(text) for text in texts))
-
-
-def _unpinned(text: str) -> str:
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
-        return text
-    kept = [str(s) for s in requirement.specifier if s.operator not in {"==", "==="}]
-    requirement.specifier = SpecifierSet(",".join(kept))
-    return str(requirement)

@@ -13,12 +13,12 @@ from reconstruct.environment.evidence.versions import python_version
 from reconstruct.environment.knowledge import conda_names
 
 _PLACES: Final = re.compile(
-    r"(?:(?:\.?ci|conda|\.?conda-envs?|requirements|\.github|\.binder|binder|envs?|tests?|continuous_integration"
+    r"(?:(?:\.?ci|conda|\.?conda-envs?|requirements|\.github|envs?|tests?|continuous_integration"
     r"|\.circleci)/(?:[\w.-]+/)?)?[\w.-]+\.ya?ml",
     re.IGNORECASE,
 )
 _UNSUITABLE: Final = re.compile(
-    r"(?<![a-z])(?:min|minimal|minimum|docs?|rtd|windows|win|osx|upstream|bare|all-but|lint|nightly|bench\w*|asv|py2\w*)(?![a-z])",
+    r"(?<![a-z])(?:min|minimal|minimum|docs?|rtd|windows|win|osx|upstream|bare|all-but|binder|mybinder|lint|nightly|bench\w*|asv|py2\w*)(?![a-z])",
     re.IGNORECASE,
 )
 _SPEC: Final = re.compile(r"(?:[\w-]+::)?([\w.-]+)\s*(.*)")
@@ -34,7 +34,7 @@ def read_conda_files(tree: SourceTree, notes: Notebook) -> tuple[CondaFile, ...]
         if _UNSUITABLE.search(basename(path).replace("_", "-")):
             continue
         data = parse_yaml(path, tree, notes)
-        entries = data.get("dependencies") if isinstance(data, dict) else None
+        entries = data.get("dependencies") if isinstance(data, dict) and "channels" in data else None
         if isinstance(entries, list):
             found.append(_read(path, entries, tree, notes))
     return tuple(found)

@@ -1,6 +1,7 @@
 """noxfile.py: the sessions that test, read and never run."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,18 +14,13 @@ from reconstruct.environment.evidence.tree import Notebook, SourceTree
 from reconstruct.environment.evidence.versions import python_version
 
 PATH: Final = "noxfile.py"
-_OTHER_PURPOSE: Final = (
-    "docs",
-    "doc",
-    "lint",
-    "format",
-    "release",
-    "build",
-    "mypy",
-    "typing",
-    "type",
-    "black",
-    "blacken",
+_TESTING: Final = re.compile(
+    r"(?:.*_)?(?:tests?|testing|unit|unittests?|pytest|py|python)(?:_.*)?", re.IGNORECASE
+)
+_OTHER_PURPOSE: Final = re.compile(
+    r"docs?|lint|format|release|build|mypy|typing|types?|typecheck|black|blacken|audit|secrets|licenses?|style|perf"
+    r"|bench(?:mark)?s?|readme|publish|coverage|bandit|security|pre|commit|requirements|changelog|spell(?:ing|check)?"
+    r"|safety|dist|update|bump|dev|serve|clean|twine|upload|flake8|ruff|pylint|isort|vulture|check|manifest"
 )
 
 
@@ -49,9 +45,7 @@ def read_nox(tree: SourceTree, notes: Notebook) -> NoxFacts:
     static.run(module.body)
     pythons: dict[PythonHint, None] = {}
     installs = []
-    for function in module.body:
-        if not isinstance(function, ast.FunctionDef) or not _is_test_session(function):
-            continue
+    for function in _test_sessions(module):
         for version in _pythons(function, static):
             notes.note("nox_python", version, PATH, function.lineno)
             pythons[PythonHint(version=version, origin=Origin.NOX)] = None
@@ -67,12 +61,15 @@ def _decorators(function: ast.FunctionDef) -> Iterator[tuple[str, ast.Call | Non
         yield ast.unparse(call.func if call else decorator), call
 
 
-def _is_test_session(function: ast.FunctionDef) -> bool:
-    named = any(name in {"nox.session", "session", "nox_poetry.session"} for name, _ in _decorators(function))
-    parts = function.name.lower().split("_")
-    return (
-        named and not any(part in _OTHER_PURPOSE for part in parts) and rank_name(function.name) is not None
-    )
+def _test_sessions(module: ast.Module) -> list[ast.FunctionDef]:
+    """Sessions that are called like tests; where none is, those that aren't called like something else."""
+    functions = [f for f in module.body if isinstance(f, ast.FunctionDef)]
+    sessions = [f for f in functions if any(name.endswith("session") for name, _ in _decorators(f))]
+    suitable = [
+        f for f in sessions if not any(_OTHER_PURPOSE.fullmatch(p) for p in f.name.lower().split("_"))
+    ]
+    suitable = [f for f in suitable if rank_name(f.name) is not None]
+    return [f for f in suitable if _TESTING.fullmatch(f.name)] or suitable
 
 
 def _pythons(function: ast.FunctionDef, static: StaticModule) -> Iterator[str]:
