@@ -4,6 +4,7 @@ The first tier is resolved together with the project's own metadata and must suc
 first as constraints and wheels only; it may lose any member and never changes the first.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,10 +58,20 @@ def install_build_requirements(session: BuildSession) -> None:
     Raises:
         BuildStoppedError: they can't be installed.
     """
-    names = (*session.recipe.build_requirements, *SEEDS)
+    names = (*(session.recipe.build_requirements or _declared_build_requirements(session)), *SEEDS)
     source = session.write_lines("build.in", names)
     _compile(session, "resolve build requirements", source, "build.txt", constraint_lines(session), ())
     install(session, "install build requirements", parse_lock(session.read("build.txt")))
+
+
+def _declared_build_requirements(session: BuildSession) -> tuple[str, ...]:
+    """Return the names in the tree's `build-system.requires`, without their versions."""
+    try:
+        table = tomllib.loads(session.sandbox.get(f"{TESTBED}/pyproject.toml").decode("utf-8", "replace"))
+        lines = table["build-system"]["requires"]
+        return tuple(Requirement(line).name for line in lines)
+    except (FileNotFoundError, tomllib.TOMLDecodeError, KeyError, TypeError, InvalidRequirement):
+        return ()
 
 
 def install(session: BuildSession, step: str, packages: Sequence[LockedPackage]) -> None:
