@@ -18,6 +18,8 @@ EVAL_TYPE = "pass_and_fail"
 
 _COLOUR = re.compile(r"\[\d+m")
 _SKIP_COUNT = re.compile(r"\[\d+\]")
+_PINNED_PYTEST = re.compile(rb"^pytest==(\d+)\.", re.MULTILINE)
+_FIRST_WITHOUT_INSTANCES = 4
 _CONTROL = re.compile(r"[\x01-\x1f]")
 
 
@@ -32,6 +34,7 @@ class DropReason(StrEnum):
     CUT_AT_DASH = "cut_at_dash"
     LOOKS_LIKE_SKIP_COUNT = "looks_like_skip_count"
     EMPTY = "empty"
+    PRINTED_OTHERWISE = "printed_otherwise"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +46,17 @@ class DroppedTest:
     reason: DropReason
 
 
-def drop_reason(test: TestId) -> DropReason | None:
+def prints_instances(lock: bytes) -> bool:
+    """Whether a lock has a pytest before 4.0, which prints `Class::()::test` where ids say `Class::test`."""
+    pinned = _PINNED_PYTEST.search(lock)
+    return pinned is not None and int(pinned.group(1)) < _FIRST_WITHOUT_INSTANCES
+
+
+def drop_reason(test: TestId, *, instances: bool = False) -> DropReason | None:
     """Return why an id doesn't come back whole through `LOG_PARSER`, None where it does.
+
+    `instances` is what `prints_instances` says of the environment; tests in classes are then lost. Those of
+    `unittest.TestCase` are printed without the middle part, but nothing in an id tells them apart.
 
     The id must come back from a line that says it passed and from one that says it failed and why;
     otherwise a failure would be booked on another id.
@@ -61,17 +73,20 @@ def drop_reason(test: TestId) -> DropReason | None:
         (DropReason.LOOKS_LIKE_COLOUR, _COLOUR.search(test) is not None),
         (DropReason.BLANKS, " ".join(test.split()) != test),
         (DropReason.CUT_AT_DASH, " - " in test),
+        (DropReason.PRINTED_OTHERWISE, instances and test.partition("[")[0].count("::") > 1),
         (DropReason.LOOKS_LIKE_SKIP_COUNT, _SKIP_COUNT.fullmatch(test.partition(" ")[0]) is not None),
     )
     return next((reason for reason, hit in checks if hit), None)
 
 
-def split_ids(tests: Iterable[TestId], list_name: str) -> tuple[tuple[TestId, ...], tuple[DroppedTest, ...]]:
+def split_ids(
+    tests: Iterable[TestId], list_name: str, *, instances: bool = False
+) -> tuple[tuple[TestId, ...], tuple[DroppedTest, ...]]:
     """Return the ids that come back whole and those that don't, each in the order given."""
     kept: list[TestId] = []
     dropped: list[DroppedTest] = []
     for test in tests:
-        reason = drop_reason(test)
+        reason = drop_reason(test, instances=instances)
         if reason is None:
             kept.append(test)
         else:

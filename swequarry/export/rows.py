@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 
 from swequarry.errors import InputError
 from swequarry.export.interface import GetBlob, ImageReference, LeaveOutReason, LeftOut
-from swequarry.export.parsers import EVAL_TYPE, LOG_PARSER, DroppedTest, split_ids
+from swequarry.export.parsers import EVAL_TYPE, LOG_PARSER, DroppedTest, prints_instances, split_ids
 from swequarry.export.script import eval_script
 from swequarry.records import Candidate, QuarantinedTest, Task, TestId
 
 SCHEMA_VERSION = 1
+_SAMPLE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,62 +161,85 @@ def _quarantined(test: QuarantinedTest) -> QuarantinedColumn:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lists:
+    """The test lists as the row's parser will read them, and what it wouldn't."""
+
+    fail_to_pass: tuple[TestId, ...]
+    pass_to_pass: tuple[TestId, ...]
+    dropped: tuple[DroppedTest, ...]
+
+
+def _lists(task: Task, lock: bytes) -> _Lists:
+    instances = prints_instances(lock)
+    fail, dropped_fail = split_ids(task.verifier.fail_to_pass, "FAIL_TO_PASS", instances=instances)
+    passing, dropped_pass = split_ids(task.verifier.pass_to_pass, "PASS_TO_PASS", instances=instances)
+    dropped = tuple(_visible(test) for test in (*dropped_fail, *dropped_pass))
+    return _Lists(fail_to_pass=fail, pass_to_pass=passing, dropped=dropped)
+
+
 def make_row(task: Task, get_blob: GetBlob, image: ImageReference | None = None) -> Row | LeftOut:
     """Return the row of a task, or why it can't be one.
 
     Raises:
         InputError: an image is named that the task wasn't verified in.
-        StorageError: a patch is missing from the blob store.
+        StorageError: a patch or the lock is missing from the blob store.
     """
-    candidate, image = task.candidate, _image(task, image)
-    gold, test = get_blob(candidate.gold_patch), get_blob(task.verifier.test_patch)
+    image = _image(task, image)
+    gold, test = get_blob(task.candidate.gold_patch), get_blob(task.verifier.test_patch)
     try:
-        gold_text, test_text = gold.decode("utf-8"), test.decode("utf-8")
+        patches = gold.decode("utf-8"), test.decode("utf-8")
     except UnicodeDecodeError as error:
         return _left_out(task, LeaveOutReason.PATCH_NOT_UTF8, f"a patch isn't UTF-8 at byte {error.start}")
-    fail_to_pass, dropped_fail = split_ids(task.verifier.fail_to_pass, "FAIL_TO_PASS")
-    pass_to_pass, dropped_pass = split_ids(task.verifier.pass_to_pass, "PASS_TO_PASS")
-    if not fail_to_pass:
-        detail = "; ".join(f"{d.reason.value}: {visible_text(d.id)}" for d in dropped_fail[:5])
+    lists = _lists(task, get_blob(task.environment.lock))
+    if not lists.fail_to_pass:
+        detail = "; ".join(f"{d.reason.value}: {d.id}" for d in lists.dropped[:_SAMPLE])
         return _left_out(task, LeaveOutReason.NO_FAIL_TO_PASS_SURVIVES_PARSER, detail)
+    return _row(task, patches, eval_script(task, test), lists, image)
+
+
+def _row(
+    task: Task, patches: tuple[str, str], script: str, lists: _Lists, image: ImageReference | None
+) -> Row:
+    candidate, environment = task.candidate, task.environment
+    licence, statement = candidate.licence, task.instruction
     created_at, created_at_kind = _created(candidate)
     name = image.name if image else None
-    recipe = task.environment.recipe
     return Row(
         repo=candidate.repo.full_name,
         instance_id=task.instance_id,
         base_commit=task.initial_state.base_commit,
-        patch=gold_text,
-        test_patch=test_text,
-        problem_statement=visible_text(task.instruction.text),
-        hints_text=visible_text(task.instruction.hints),
+        patch=patches[0],
+        test_patch=patches[1],
+        problem_statement=visible_text(statement.text),
+        hints_text=visible_text(statement.hints),
         created_at=created_at,
-        version=task.environment.project_version,
-        fail_to_pass=fail_to_pass,
-        pass_to_pass=pass_to_pass,
+        version=environment.project_version,
+        fail_to_pass=lists.fail_to_pass,
+        pass_to_pass=lists.pass_to_pass,
         environment_setup_commit=task.initial_state.base_commit,
         image=name,
-        eval_script=eval_script(task, test),
+        eval_script=script,
         log_parser=LOG_PARSER,
         eval_type=EVAL_TYPE,
         image_name=name,
         docker_image=name,
         image_digest=image.digest if image else None,
-        license_spdx=candidate.licence.spdx if candidate.licence else None,
-        license_evidence=visible_text(candidate.licence.evidence) if candidate.licence else None,
+        license_spdx=licence.spdx if licence else None,
+        license_evidence=visible_text(licence.evidence) if licence else None,
         language=candidate.language,
-        statement_kind=task.instruction.kind.value,
-        issue_numbers=task.instruction.issue_numbers,
+        statement_kind=statement.kind.value,
+        issue_numbers=statement.issue_numbers,
         pull_number=candidate.pull_number,
         merged_at=iso_z(candidate.merged_at) if candidate.merged_at else None,
         created_at_kind=created_at_kind,
-        test_cmd=shlex.join(task.verifier.test_command),
-        test_framework=recipe.test_framework,
-        test_files=task.verifier.test_files,
-        dropped_tests=tuple(_visible(d) for d in (*dropped_fail, *dropped_pass)),
+        test_cmd=visible_text(shlex.join(task.verifier.test_command)),
+        test_framework=environment.recipe.test_framework,
+        test_files=tuple(visible_text(path) for path in task.verifier.test_files),
+        dropped_tests=lists.dropped,
         quarantined_tests=tuple(_quarantined(test) for test in task.verification.quarantined),
-        environment_id=task.environment.identity(),
-        python_version=task.environment.python_version,
+        environment_id=environment.identity(),
+        python_version=environment.python_version,
         verification=_verification(task),
         provenance=_provenance(task),
         content_sha256=task.content_hash(),

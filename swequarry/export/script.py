@@ -14,7 +14,8 @@ import string
 import textwrap
 from collections.abc import Iterable
 
-from swequarry.export.paths import path_bytes
+from swequarry.errors import PatchError
+from swequarry.git.paths import path_bytes
 from swequarry.records import Task
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
 
@@ -28,6 +29,9 @@ _PYTEST_FLAGS = ("-rfEsxXp", "--color=no")
 _PRINTABLE = re.compile(rb"[ -~]*")
 _BARE = frozenset(string.ascii_letters.encode() + string.digits.encode() + b"/._-")
 _PATCH = "/tmp/swequarry-test.patch"  # noqa: S108  # inside the container that the script runs in
+
+_VARIABLES = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
+"""What verification runs have; the recipe's own come on top."""
 
 _FUNCTIONS = r"""
 restore_tests() {
@@ -55,7 +59,11 @@ def _words(words: Iterable[bytes]) -> str:
 
 
 def _target(path: str) -> bytes:
-    raw = path_bytes(path)
+    """Return a test file as an argument: bytes that aren't UTF-8 come quoted or as surrogates."""
+    try:
+        raw = path_bytes(path)
+    except (PatchError, UnicodeEncodeError):
+        raw = path.encode("utf-8", "surrogateescape")
     return b"./" + raw if raw.startswith(b"-") else raw
 
 
@@ -73,9 +81,7 @@ def eval_script(task: Task, test_patch: bytes) -> str:
     apply, the script says so with the marker that harnesses read as "not gradeable".
     """
     encoded = "\n".join(textwrap.wrap(base64.b64encode(test_patch).decode("ascii"), 76))
-    variables = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"} | dict(
-        task.environment.recipe.variables
-    )
+    variables = _VARIABLES | dict(task.environment.recipe.variables)
     exports = [f"export {name}={shell_word(value.encode())}" for name, value in sorted(variables.items())]
     lines = [
         "#!/bin/bash",

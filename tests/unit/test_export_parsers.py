@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swequarry.export.parsers import DropReason, drop_reason, split_ids
-from swequarry.export.paths import path_bytes
+from swequarry.export.parsers import DropReason, drop_reason, prints_instances, split_ids
 
 
 @pytest.mark.parametrize(
@@ -42,13 +41,20 @@ def test_no_id_is_lost_or_doubled_by_splitting(ids):
 
 
 @pytest.mark.parametrize(
-    ("path", "raw"),
+    ("lock", "expected"),
     [
-        ("tests/test_a.py", b"tests/test_a.py"),
-        ("tests/tést.py", "tests/tést.py".encode()),
-        (r'"tests/t\303\251\377.py"', b"tests/t\xc3\xa9\xff.py"),
-        (r'"a\tb\n\"\\\001"', b'a\tb\n"\\\x01'),
+        (b"attrs==19.1.0\npytest==3.10.1 --hash=sha256:00\n", True),
+        (b"pytest==4.0.0\n", False),
+        (b"pytest==8.3.4\n", False),
+        (b"pytest-cov==2.6.0\npytest-xdist==1.2.3\n", False),
+        (b"", False),
     ],
 )
-def test_quoted_path_gives_its_bytes(path, raw):
-    assert path_bytes(path) == raw
+def test_class_ids_that_old_pytest_prints_otherwise_are_known_by_the_lock(lock, expected):
+    assert prints_instances(lock) is expected
+
+
+def test_class_ids_are_dropped_only_where_they_are_printed_otherwise():
+    assert drop_reason("t.py::T::test_x", instances=True) is DropReason.PRINTED_OTHERWISE
+    assert drop_reason("t.py::test_x[a::b]", instances=True) is None
+    assert drop_reason("t.py::T::test_x") is None

@@ -158,3 +158,11 @@ def test_pytest_is_told_to_name_each_result_and_nothing_else(tmp_path):
     )
     lines = [line for line in run.stdout.splitlines() if line.startswith(("PASSED", "FAILED"))]
     assert sorted(lines) == ["FAILED test_a.py::test_bad - assert 0", "PASSED test_a.py::test_liar"]
+
+
+@pytest.mark.parametrize("path", ["tests/\udcff.py", '"tests/\\377.py"'])
+def test_test_file_that_is_not_utf8_is_named_by_its_bytes(path):
+    blobs = Blobs()
+    task = make_task(blobs, test_files=("tests/a.py",))
+    object.__setattr__(task.verifier, "test_files", (path, "-k.py"))
+    assert script_module.test_command(task).endswith(r" $'tests/\377.py' ./-k.py")
