@@ -18,7 +18,7 @@ from typing import Self
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import BinaryWithoutDataError, GitError, ObjectMissingError, PatchError
 from swequarry.git.checkout import index_lines, write_files
-from swequarry.git.patches import end_last_line
+from swequarry.git.patches import end_last_line, series, without_binary_data
 from swequarry.git.paths import on_disk, path_text, quote_path
 from swequarry.git.repository import (
     GITLINK_MODE,
@@ -51,7 +51,8 @@ _DIFF_OPTIONS = (
 )
 """Everything that settings could change is named, so that equal trees give equal bytes."""
 
-_NO_DATA = re.compile(r"cannot apply binary patch to|necessary postimage|Binary files .* differ")
+_NO_DATA = re.compile(r"cannot apply binary patch to|necessary postimage|missing binary patch data")
+_UNREADABLE = re.compile(r"^(?:failed to read|unable to read|cannot read the current contents) ")
 _NULL_SHA = "0" * 40
 
 
@@ -103,7 +104,7 @@ def _apply_error(error: GitError) -> GitError | PatchError:
     if error.status < 0 or not error.stderr:
         return error  # killed, or silent: that says nothing about the patch
     lines = [line.removeprefix("error: ").removeprefix("fatal: ") for line in error.stderr.splitlines()]
-    if any("unable to read" in line or "cannot read the current contents" in line for line in lines):
+    if any(_UNREADABLE.search(line) for line in lines):
         return ObjectMissingError(
             f"the patch changes a file whose content is missing from the mirror: {lines[0]}",
             argv=error.argv,
@@ -170,7 +171,7 @@ class TreeWorkbench:
         Hunks may have moved (git's own rule), nothing else is forgiven: no fuzz, no white space. One
         final newline that is missing at the end of the patch text is added first: published datasets cut
         it. A binary change without data is taken only if the repository holds the blob that its full
-        index line names. An empty patch changes nothing.
+        index line names. A mail series is applied mail by mail. An empty patch changes nothing.
 
         Raises:
             PatchError: it can't be parsed or doesn't apply; the message has git's decisive line.
@@ -179,12 +180,17 @@ class TreeWorkbench:
         """
         if not patch.strip():
             return tree
-        self._load(tree)
-        try:
-            self._git(["apply", "--cached", "--whitespace=nowarn", "-p1", "-"], end_last_line(patch))
-        except GitError as error:
-            raise _apply_error(error) from error
-        return self._sha(["write-tree"])
+        if without := without_binary_data(patch):
+            raise BinaryWithoutDataError(f"the patch carries no data for a binary file: {without[0]}")
+        for part in series(patch):
+            self._load(tree)
+            try:
+                self._git(["apply", "--cached", "--whitespace=nowarn", "-p1", "-"], end_last_line(part))
+            except GitError as error:
+                raise _apply_error(error) from error
+            # A partial mirror may lack blobs that the patch doesn't touch.
+            tree = self._sha(["write-tree", "--missing-ok"])
+        return tree
 
     def diff(self, old: TreeSha, new: TreeSha, paths: Sequence[bytes] | None = None) -> bytes:
         """Return the patch from one tree to another, for all paths or exactly the given ones.
