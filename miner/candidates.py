@@ -26,7 +26,6 @@ SPLIT_DIFFERS = "row_split_differs"
 """Flag: a row's own division into fix and tests isn't what the paths say."""
 
 _SHOWN = 20
-_SOURCES = frozenset({PathRole.SOURCE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +60,19 @@ def judge_change(
 
     `tests` and `gold` are the paths of the two sides.
     """
-    submodules = [c for c in changes if GITLINK_MODE in (c.old_mode, c.new_mode)]
-    if submodules:
-        return reject(RejectCode.SUBMODULE_CHANGED, "a submodule changed", touched(submodules))
-    sources = [path for path in gold if classify_path(path) in _SOURCES]
-    if not sources:
-        return reject(RejectCode.NO_SOURCE_CHANGE, f"no source among {len(gold) + len(tests)} paths", gold)
-    if not tests:
-        return reject(RejectCode.NO_TEST_CHANGE, f"no test among {len(gold)} paths", gold)
-    if not any(is_python(path) for path in sources):
-        return reject(RejectCode.NOT_PYTHON, "no changed source is Python", sources)
-    if len(gold) > settings.max_gold_files:
-        limit = settings.max_gold_files
-        return reject(RejectCode.TOO_LARGE, f"the fix changes {len(gold)} files, more than {limit}", gold)
-    return None
+    submodules = touched([c for c in changes if GITLINK_MODE in (c.old_mode, c.new_mode)])
+    sources = [path for path in gold if classify_path(path) is PathRole.SOURCE]
+    python = any(is_python(path) for path in sources)
+    limit = settings.max_gold_files
+    rules = (
+        (bool(submodules), RejectCode.SUBMODULE_CHANGED, "a submodule changed", submodules),
+        (not changes, RejectCode.NO_SOURCE_CHANGE, "nothing changed", ()),
+        (not sources, RejectCode.NO_SOURCE_CHANGE, "no changed file is source", [*gold, *tests]),
+        (not tests, RejectCode.NO_TEST_CHANGE, "no changed file is a test", gold),
+        (not python, RejectCode.NOT_PYTHON, "no changed source is Python", sources),
+        (len(gold) > limit, RejectCode.TOO_LARGE, f"the fix changes {len(gold)} files of {limit}", gold),
+    )
+    return next((reject(code, message, paths) for holds, code, message, paths in rules if holds), None)
 
 
 def judge_size(test_patch: bytes, gold_patch: bytes, settings: CurateSettings) -> Rejected | None:

@@ -125,6 +125,7 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
     digest = hashlib.sha256(f"miner {MINER_VERSION}\n{unit.key}\n".encode())
     if unit.repo is None:
         digest.update(_file_hash(settings.source.rows).encode("ascii"))
+        digest.update(" ".join(repo.full_name for repo in _repositories(settings.source)).encode("utf-8"))
     else:
         repository = locator.locate(unit.repo)
         digest.update(branch_tip(repository, settings.source.branch).encode("ascii"))

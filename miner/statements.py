@@ -24,11 +24,14 @@ _FENCED_DIFF = re.compile(
 )
 _TRAILER = re.compile(
     r"(?:co-authored-by|signed-off-by|reviewed-by|acked-by|tested-by|reported-by|change-id|git-svn-id"
-    r"|reviewed-on|cherry-picked-from|commit-queue|bug|pr-url):\s.*|\(cherry picked from commit .*\)"
+    r"|reviewed-on|cherry-picked-from|commit-queue|pr-url):\s.*|\(cherry picked from commit .*\)"
     r"|\* (?:\[pre-commit\.ci\].*|merge (?:remote-tracking )?branch .*)|---------",
     re.IGNORECASE,
 )
-_MERGE_SUBJECT = re.compile(r"Merge (?:remote-tracking )?(?:branch|commit|tag|pull request)\b")
+_NO_WORDS = re.compile(
+    r"Merge (?:remote-tracking )?(?:branch|commit|tag|pull request)\b|\[pre-commit\.ci\]"
+    r"|(?:fixup|squash|amend)! "
+)
 
 
 def without_diffs(text: str) -> str:
@@ -74,7 +77,7 @@ def statement_from_messages(pull: PullRecord) -> tuple[Statement, tuple[str, ...
     parts = [part for part in (pull.title, pull.body) if part]
     for message in pull.commit_messages:
         subject, _ = split_message(message)
-        if not _MERGE_SUBJECT.match(subject) and not _said(message, parts):
+        if not _NO_WORDS.match(subject) and not _said(message, parts):
             parts.append(message)
     cleaned = [text for part in parts if (text := _clean(part))]
     text = "\n\n".join(dict.fromkeys(cleaned))

@@ -15,7 +15,7 @@ from miner.sources.guard import guarded
 from miner.sources.interface import MinedItem
 from miner.sources.rows import Row, RowProblem, read_rows
 from swequarry.config import CurateSettings
-from swequarry.errors import RepositoryError
+from swequarry.errors import ObjectMissingError, RepositoryError
 from swequarry.git.mirrors import MirrorLocator, fetch_commit
 from swequarry.git.repository import Repository
 from swequarry.git.trees import TreeWorkbench
@@ -164,8 +164,7 @@ class RowsSource:
             return Rejected(
                 code=RejectCode.EMPTY_PROBLEM_STATEMENT, message="field `problem_statement` has no text"
             )
-        url = self.locator.url.format(owner=row.repo.owner, name=row.repo.name)
-        if not fetch_commit(room.repository, row.base_commit, url):
+        if not self._has_base(row, room.repository):
             return Rejected(
                 code=RejectCode.BASE_UNREACHABLE,
                 message=f"{row.repo.full_name} has no commit {row.base_commit}, nor can it be fetched",
@@ -176,6 +175,15 @@ class RowsSource:
         if isinstance(split, Rejected):
             return split
         return Accepted(value=self._candidate(row, split, room))
+
+    def _has_base(self, row: Row, repository: Repository) -> bool:
+        url = self.locator.url.format(owner=row.repo.owner, name=row.repo.name)
+        if not fetch_commit(repository, row.base_commit, url):
+            return False
+        try:
+            return repository.resolve(row.base_commit) == row.base_commit
+        except ObjectMissingError:  # the id of something that is no commit
+            return False
 
     def _candidate(self, row: Row, split: Split, room: _Room) -> Candidate:
         base_time = room.repository.commit_time(row.base_commit)

@@ -44,6 +44,7 @@ KNOWN = frozenset(REQUIRED) | {
 """The fields that are understood, or known and not needed. Any other one is reported."""
 
 _REPO = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,199}")
 _SHA = re.compile(r"[0-9a-f]{40}")
 _PULL_NUMBER = re.compile(r"-(\d{1,9})$")
 _MAX_LIST_CHARS = 64 * 1024 * 1024
@@ -143,7 +144,7 @@ def _from_repr(text: str, name: str) -> list[Any]:
         strings = [
             t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.STRING
         ]
-    except (ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError) as error:
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError) as error:
         raise _BadRowError(
             f"field `{name}` is neither a list, nor JSON, nor Python's repr of a list", RejectCode.BAD_TEST_ID
         ) from error
@@ -212,7 +213,7 @@ def parse_row(fields: object, file: str, line: int) -> Row | RowProblem:
     if not isinstance(fields, dict):
         return RowProblem(file=file, line=line, message=f"a row is an object, not {_type_name(fields)}")
     name = fields.get("instance_id")
-    instance_id = name if isinstance(name, str) and name else None
+    instance_id = name if isinstance(name, str) and _ID.fullmatch(name) else None
     try:
         return _parse_fields(fields, file, line)
     except _BadRowError as error:
@@ -222,8 +223,8 @@ def parse_row(fields: object, file: str, line: int) -> Row | RowProblem:
 def _parse_fields(fields: Mapping[str, Any], file: str, line: int) -> Row:
     unknown = _check_names(fields)
     instance_id = _text(fields, "instance_id")
-    if not instance_id:
-        raise _BadRowError("field `instance_id` is empty")
+    if not _ID.fullmatch(instance_id):
+        raise _BadRowError(f"field `instance_id` isn't a plain name: {instance_id[:80]!r}")
     base_commit = _text(fields, "base_commit").lower()
     if not _SHA.fullmatch(base_commit):
         raise _BadRowError(f"field `base_commit` isn't 40 hex digits: {base_commit[:60]!r}")

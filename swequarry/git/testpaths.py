@@ -50,8 +50,18 @@ _CONFIG_FILE = re.compile(
 )
 _REQUIREMENTS_FOLDER = frozenset({b"requirements"})
 _DOCS_TOP = frozenset({b"doc", b"docs", b"documentation", b"website"})
-_NEWS_TOP = frozenset({b"news", b"changes", b"changelog"})
-_NEWS_FOLDER = frozenset({b"newsfragments", b"changelog.d", b"news.d", b"whatsnew"})
+_NEWS_TOP = frozenset({b"news", b"changes", b"changelog", b"changelogs"})
+_NEWS_FOLDER = frozenset(
+    {
+        b"newsfragments",
+        b"changelog.d",
+        b"news.d",
+        b"whatsnew",
+        b"releasenotes",
+        b"release_notes",
+        b"release-notes",
+    }
+)
 _DOCS_FILE = re.compile(
     rb"[^/]*\.(?:md|rst|rest|adoc|textile|markdown)"
     rb"|(?:readme|changes|changelog|history|news|authors|contributors|thanks|credits|copying|licen[cs]e"
