@@ -6,6 +6,7 @@ pages and long lists are built from it when they are opened.
 """
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -132,5 +133,6 @@ def write_report(data: ReportData, get_blob: GetBlob, destination: Path) -> Path
     except OSError as error:
         raise StorageError(f"can't write the report {destination}: {error.strerror or error}") from error
     finally:
-        work.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            work.unlink(missing_ok=True)
     return destination

@@ -73,7 +73,7 @@ def _reject_row(entry: RejectEntry, titles: dict[str, str]) -> list[Any]:
     return [
         visible(entry.item),
         visible(entry.repo),
-        titles.get(entry.stage, entry.stage),
+        visible(titles.get(entry.stage, entry.stage)),
         "rejected",
         entry.code.value,
         cut(visible(entry.message), _EVIDENCE_LIMIT)[0],
@@ -88,7 +88,7 @@ def _failure_row(entry: FailureEntry, titles: dict[str, str]) -> list[Any]:
     return [
         visible(entry.item),
         visible(entry.repo),
-        titles.get(entry.stage, entry.stage),
+        visible(titles.get(entry.stage, entry.stage)),
         "failed",
         entry.boundary.value,
         cut(visible(entry.message), _EVIDENCE_LIMIT)[0],
