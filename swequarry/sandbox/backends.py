@@ -6,6 +6,7 @@ from typing import assert_never
 from swequarry.config import SandboxSettings
 from swequarry.sandbox.bubblewrap import BubblewrapBackend
 from swequarry.sandbox.contract import SandboxBackend
+from swequarry.sandbox.docker_backend import DockerBackend
 
 
 def open_backend(settings: SandboxSettings, store: Path) -> SandboxBackend:
@@ -18,6 +19,6 @@ def open_backend(settings: SandboxSettings, store: Path) -> SandboxBackend:
         case "bubblewrap":
             return BubblewrapBackend(store / "bubblewrap")
         case "docker":
-            raise NotImplementedError
+            return DockerBackend(store / "docker", settings.base_image)
         case never:
             assert_never(never)

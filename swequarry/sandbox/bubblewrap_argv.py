@@ -9,31 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swequarry.sandbox.contract import Bind, Interpreter, Limits
-
-HOME = "/home/sandbox"
-BASE_ENVIRONMENT: Mapping[str, str] = {
-    "HOME": HOME,
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "LOGNAME": "sandbox",
-    "PATH": "/opt/swequarry/env/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "SHELL": "/bin/sh",
-    "USER": "sandbox",
-}
-"""What every command sees in every backend, before its own variables."""
-
-ETC_FILES: Mapping[str, str] = {
-    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
-    "hostname": "sandbox\n",
-    "passwd": f"root:x:0:0:root:/root:/bin/sh\nsandbox:x:1000:1000:sandbox:{HOME}:/bin/sh\n"
-    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-    "group": "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n",
-    "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
-    "services: files\nprotocols: files\nnetworks: files\n",
-    "timezone": "Etc/UTC\n",
-}
-"""Files of /etc that replace the host's."""
+from swequarry.sandbox.settled import ACCOUNT_FILES, BASE_ENVIRONMENT, HOME, NAME_FILES
 
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _SHARED_ETC = (
@@ -93,7 +69,7 @@ def _system() -> Iterator[str]:
 def _etc(folder: Path) -> Iterator[str]:
     for name in _SHARED_ETC:
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    for name in ETC_FILES:
+    for name in (*ACCOUNT_FILES, *NAME_FILES):
         yield from ("--ro-bind", f"{folder}/{name}", f"/etc/{name}")
     yield from ("--symlink", "/usr/share/zoneinfo/UTC", "/etc/localtime")
 
@@ -112,7 +88,7 @@ def _interpreter(source: Path, python: Interpreter, empty: Path) -> Iterator[str
     minor = ".".join(python.version.split(".")[:2])
     for folder in ("site-packages", "dist-packages"):
         packages = f"lib/python{minor}/{folder}"
-        if (source / packages).is_dir():
+        if Path(python.prefix, packages).is_dir():
             yield from ("--ro-bind", os.fspath(empty), f"{python.prefix}/{packages}")
 
 

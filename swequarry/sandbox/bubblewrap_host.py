@@ -5,11 +5,12 @@ import platform
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from swequarry.errors import SandboxError, SandboxUnavailableError
-from swequarry.sandbox.bubblewrap_argv import ETC_FILES, Plan, Root
+from swequarry.sandbox.bubblewrap_argv import Plan, Root
 from swequarry.sandbox.bubblewrap_launch import Starter, execute
 from swequarry.sandbox.bubblewrap_probe import find_bubblewrap, missing_programs, narrow
 from swequarry.sandbox.bubblewrap_store import ROOTS, StoredWorld, WorldStore
@@ -18,6 +19,7 @@ from swequarry.sandbox.host import is_reachable
 from swequarry.sandbox.interpreters import discover
 from swequarry.sandbox.reach import shown_copy
 from swequarry.sandbox.seccomp import filter_program
+from swequarry.sandbox.settled import ACCOUNT_FILES, NAME_FILES
 from swequarry.sandbox.watchdog import can_watch
 
 _MOUNT_POINTS = ("/srv", "/media", "/mnt")
@@ -89,7 +91,7 @@ class BubblewrapHost:
             with self.store.private_folder() as private:
                 made = private / "etc"
                 made.mkdir(mode=0o755)
-                for name, text in ETC_FILES.items():
+                for name, text in {**ACCOUNT_FILES, **NAME_FILES}.items():
                     (made / name).write_text(text, encoding="ascii")
                     (made / name).chmod(0o644)
                 with contextlib.suppress(FileExistsError):
@@ -145,9 +147,15 @@ class BubblewrapHost:
 
     # --- can it work here ------------------------------------------------------------------------
 
-    def _trial(self, argv: tuple[str, ...], interpreter: Interpreter | None = None) -> ExecResult:
-        plan = self.plan(self.roots(StoredWorld(key="", layers=()), self.scratch), interpreter)
-        return execute(self.starter, plan, Command(argv=argv), _TRIAL_LIMITS, scratch_bytes=4 * 1024**2)
+    def _trial(self, argv: tuple[str, ...], python: Interpreter | None = None) -> ExecResult:
+        """Run something in a sandbox without a world; an interpreter is mounted, not copied, for this."""
+        plan = self.plan(self.roots(StoredWorld(key="", layers=()), self.scratch), None)
+        with self.store.private_folder() as folder:
+            if python is not None:
+                binds, mounts = self.reach([Bind(source=Path(python.prefix), target="")], None, folder)
+                plan = replace(plan, interpreters=((binds[0].source, python),), unreachable=mounts)
+            command = Command(argv=argv, cwd="/")
+            return execute(self.starter, plan, command, _TRIAL_LIMITS, scratch_bytes=4 * 1024**2)
 
     def probe(self) -> tuple[str, ...]:
         """Run the real thing once; when it fails, narrow down what is missing."""

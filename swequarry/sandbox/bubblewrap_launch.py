@@ -116,14 +116,6 @@ def _interpret(end: RawEnd) -> ExecResult:
     )
 
 
-def _check(command: Command) -> None:
-    texts = [*command.argv, command.cwd, *command.variables, *command.variables.values()]
-    if not command.argv or any("\0" in text for text in texts):
-        raise SandboxError("a command needs a program, and no part of it may hold a NUL")
-    if any(not name or "=" in name for name in command.variables):
-        raise SandboxError("the name of a variable is empty or holds `=`")
-
-
 def execute(
     starter: Starter,
     plan: Plan,
@@ -140,7 +132,7 @@ def execute(
     Raises:
         SandboxError: the machinery broke.
     """
-    _check(command)
+    command.check()
     options = sandbox_options(starter.relocate(plan), command.variables, command.cwd)
     program = filter_program()
     handed = [_in_memory("options", options)]

@@ -12,7 +12,6 @@ that is how `sweep` tells leftovers from what is in use.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +24,7 @@ from typing import Any
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED, Interpreter
 from swequarry.sandbox.host import HostIdentity, unused_uid
+from swequarry.sandbox.locks import ALONE, SHARED, in_use, locked, try_lock
 from swequarry.sandbox.trees import remove_tree
 
 _FOLDERS = ("worlds", "layers", "sandboxes", "empty", "scratch", "interpreters", "tools")
@@ -58,20 +58,6 @@ class StoredWorld:
             layers=tuple(data["layers"]),
             interpreter=Interpreter(**python) if python else None,
         )
-
-
-def _open_locked(folder: Path, mode: int) -> int | None:
-    """Open and lock a folder; None when it is gone or somebody else holds it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _owner_of(path: Path) -> HostIdentity:
@@ -135,9 +121,9 @@ class WorldStore:
     def private_folder(self) -> Iterator[Path]:
         """Yield a new folder below `sandboxes` that is ours until the block ends, then is gone."""
         folder = self.path / "sandboxes" / secrets.token_hex(12)
-        with self._locked(fcntl.LOCK_SH):
+        with self._locked(SHARED):
             folder.mkdir(mode=0o755)
-            lock = _open_locked(folder, fcntl.LOCK_EX)
+            lock = try_lock(folder, ALONE)
         try:
             self.give(folder)
             yield folder
@@ -159,10 +145,7 @@ class WorldStore:
         """
         with contextlib.ExitStack() as held:
             for layer in layers:
-                lock = _open_locked(self.layer(layer), fcntl.LOCK_SH)
-                if lock is None:
-                    raise SandboxError(f"layer {layer} is gone from {self.path}; build the world again")
-                held.callback(os.close, lock)
+                held.enter_context(in_use(self.layer(layer)))
             yield
 
     # --- worlds ----------------------------------------------------------------------------------
@@ -180,11 +163,8 @@ class WorldStore:
             raise SandboxError(f"the world file of {key!r} in {self.path} is damaged: {error}") from error
         return world if all(self.layer(layer).is_dir() for layer in world.layers) else None
 
-    @contextlib.contextmanager
-    def _locked(self, mode: int) -> Iterator[None]:
-        with (self.path / "owner").open("rb") as handle:
-            fcntl.flock(handle, mode)
-            yield
+    def _locked(self, mode: int) -> contextlib.AbstractContextManager[None]:
+        return locked(self.path / "owner", mode)
 
     def add(self, key: str, below: Sequence[str], staged: Path, interpreter: Interpreter | None) -> str:
         """Store a staged layer folder on top of others as the world of a key; return the layer's id.
@@ -194,7 +174,7 @@ class WorldStore:
         layer = secrets.token_hex(12)
         world = StoredWorld(key=key, layers=(*below, layer), interpreter=interpreter)
         target = self._world_file(key)
-        with self._locked(fcntl.LOCK_SH):
+        with self._locked(SHARED):
             staged.rename(self.layer(layer))
             if target.exists() and self.find(key) is None:
                 target.unlink()
@@ -217,7 +197,7 @@ class WorldStore:
     def sweep(self) -> int:
         """Remove sandbox folders of dead processes and layers that nothing needs; return how many."""
         removed = 0
-        with self._locked(fcntl.LOCK_EX):
+        with self._locked(ALONE):
             needed: set[str] = set()
             for file in (self.path / "worlds").iterdir():
                 if file.suffix != ".json":
@@ -233,7 +213,7 @@ class WorldStore:
 
     @staticmethod
     def _remove_if_unused(folder: Path) -> int:
-        lock = _open_locked(folder, fcntl.LOCK_EX)
+        lock = try_lock(folder, ALONE)
         if lock is None:
             return 0
         try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from swequarry.delta import TreeDelta
+from swequarry.errors import SandboxError
 
 TESTBED = "/testbed"
 ENVIRONMENT = "/opt/swequarry"
@@ -113,6 +114,18 @@ class Command:
     variables: Mapping[str, str] = field(default_factory=dict)
     cwd: str = TESTBED
     stdin: bytes = b""
+
+    def check(self) -> None:
+        """Refuse what no operating system can run.
+
+        Raises:
+            SandboxError: there is no program, a part holds a NUL, a variable has an impossible name.
+        """
+        texts = (*self.argv, self.cwd, *self.variables, *self.variables.values())
+        if not self.argv or any("\0" in text for text in texts):
+            raise SandboxError("a command needs a program, and no part of it may hold a NUL")
+        if any(not name or "=" in name for name in self.variables):
+            raise SandboxError("the name of a variable is empty or holds `=`")
 
 
 class Sandbox(Protocol):

@@ -1,0 +1,242 @@
+"""The docker backend: worlds are images, a sandbox is a container, a run is one start of it."""
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from swequarry.delta import TreeDelta
+from swequarry.errors import SandboxError, SandboxUnavailableError
+from swequarry.sandbox.contract import (
+    ENVIRONMENT,
+    TESTBED,
+    Bind,
+    Command,
+    ExecResult,
+    Interpreter,
+    Limits,
+    World,
+)
+from swequarry.sandbox.docker_engine import (
+    LABEL_KEY,
+    LABEL_STORE,
+    DockerEngine,
+    Recipe,
+    chore_answer,
+    interpret,
+    settled_tar,
+)
+from swequarry.sandbox.docker_images import BaseImages
+from swequarry.sandbox.docker_store import DockerStore, DockerWorld
+from swequarry.sandbox.docker_talk import request, request_file
+
+NAME = "docker"
+_ROOTS = (TESTBED, ENVIRONMENT)
+_CHORE_LIMITS = Limits(wall_s=120, processes=64)
+
+
+class DockerSandbox:
+    """A container that is started anew for each run, so that nothing but files lives on between them."""
+
+    def __init__(
+        self,
+        backend: "DockerBackend",
+        world: DockerWorld,
+        binds: Sequence[Bind] = (),
+        index_socket: Path | None = None,
+    ) -> None:
+        self._backend = backend
+        self._engine = backend.engine
+        self._world = world
+        self._held = contextlib.ExitStack()
+        self._container: str | None = None
+        self._fitted: Limits | None = None
+        run = self._held.enter_context(backend.store.claim_run())
+        image, boot = world.image, world.boot
+        if image is None or boot is None:
+            image, boot = backend.bases.image_for(world.interpreter)
+        self._boot = boot
+        self._recipe = Recipe(
+            image=image,
+            boot=boot,
+            run=run,
+            store=backend.store.id,
+            binds=tuple(binds),
+            index_socket=index_socket,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with self._held:
+            if self._container is not None:
+                self._engine.remove(self._container)
+
+    def _fit(self, limits: Limits) -> str:
+        """Return the container, made when it is first needed, with these limits."""
+        if self._container is None:
+            self._container = self._engine.create(self._recipe, limits)
+            if self._world.tree is not None:
+                self._engine.unpack(self._container, settled_tar())
+                self._engine.unpack(self._container, self._backend.store.tree(self._world.tree))
+        elif self._fitted != limits:
+            self._engine.fit(self._container, limits)
+        self._fitted = limits
+        return self._container
+
+    def put(self, delta: TreeDelta, root: str = TESTBED) -> None:
+        """Write and remove files below one of the two roots; see the contract."""
+        if root not in _ROOTS:
+            raise SandboxError(f"{root} isn't one of the two roots {TESTBED} and {ENVIRONMENT}")
+        asked, _ = request(delta, root=root)
+        self._chore(asked)
+
+    def _chore(self, asked: bytes) -> bytes:
+        """Let the first process do something itself; return the rest of its answer.
+
+        Raises:
+            FileNotFoundError: it says that nothing is there.
+            SandboxError: it says why it can't.
+        """
+        limits = self._fitted or _CHORE_LIMITS
+        heard, state = self._engine.exchange(self._fit(limits), asked, limits)
+        return chore_answer(heard, state)
+
+    def run(self, command: Command, limits: Limits) -> ExecResult:
+        """Run a command; see the contract."""
+        return self.put_and_run(TreeDelta(), command, limits)
+
+    def put_and_run(self, delta: TreeDelta, command: Command, limits: Limits) -> ExecResult:
+        """Put a delta in place and run a command, in one start."""
+        command.check()
+        asked, nonce = request(delta, command=command, limits=limits)
+        container = self._fit(limits)
+        began = time.monotonic()
+        heard, state = self._engine.exchange(container, asked, limits)
+        return interpret(heard, state, nonce, time.monotonic() - began)
+
+    def get(self, path: str) -> bytes:
+        """Return the bytes of a regular file; see the contract."""
+        for root in _ROOTS:
+            if path.startswith(root + "/"):
+                return self._chore(request_file(root, os.fsencode(path[len(root) + 1 :])))
+        raise SandboxError(f"{path} isn't below {TESTBED} or {ENVIRONMENT}")
+
+    def commit(self, key: str) -> World:
+        """Store the copy as a new world; see the contract."""
+        store = self._backend.store
+        if not self._backend.has_world(key):
+            name = f"swequarry/world-{store.id}:{store.name_of(key)}"
+            labels = {LABEL_STORE: store.id, LABEL_KEY: store.name_of(key)}
+            container = self._fit(self._fitted or _CHORE_LIMITS)
+            self._engine.commit(container, name, labels)
+            store.forget(key)
+            made = DockerWorld(key=key, image=name, boot=self._boot, interpreter=self._world.interpreter)
+            store.add(made)
+        return World(backend=NAME, key=key)
+
+
+class DockerBackend:
+    """Worlds as images of one engine; implements `SandboxBackend`."""
+
+    name = NAME
+
+    def __init__(self, store: Path, base_image: str) -> None:
+        self.store = DockerStore(store)
+        self.engine = DockerEngine()
+        self.bases = BaseImages(self.engine, base_image, self.store.path / "interpreters.json")
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What can't be enforced here."""
+        return (
+            "what is written to the two roots is bounded per file only: the engine sets no quota",
+            "what is written to temporary folders counts against the memory limit",
+            "the engine's own system call filter is used, which allows ptrace",
+        )
+
+    def probe(self) -> tuple[str, ...]:
+        """Return what is missing, each with the command that mends it."""
+        try:
+            self.engine.api.ping()
+            return self.bases.missing()
+        except SandboxError as error:
+            return (str(error),)
+
+    def interpreters(self) -> tuple[Interpreter, ...]:
+        """Return the Pythons of the base images, newest first."""
+        return tuple(python for python, _ in self.bases.found())
+
+    def has_world(self, key: str) -> bool:
+        """Whether a whole world is stored under a key."""
+        return self._find(key) is not None
+
+    def _find(self, key: str) -> DockerWorld | None:
+        world = self.store.find(key)
+        if world is None or world.image is None or self.engine.image(world.image) is not None:
+            return world
+        return None
+
+    def import_tree(self, source: Path, key: str) -> World:
+        """Store a copy of a host folder as the /testbed of a new world; see the contract."""
+        if not self.has_world(key):
+            self.store.forget(key)
+            self.store.add(DockerWorld(key=key, tree=self.store.add_tree(source)))
+        return World(backend=NAME, key=key)
+
+    def _stored(self, world: World) -> DockerWorld:
+        if world.backend != NAME:
+            raise SandboxError(f"world {world.key!r} belongs to the backend {world.backend}, not to {NAME}")
+        stored = self._find(world.key)
+        if stored is None:
+            raise SandboxError(f"no world {world.key!r} is stored in {self.store.path}; build it again")
+        return stored
+
+    def create(
+        self,
+        world: World,
+        *,
+        index_socket: Path | None = None,
+        binds: Sequence[Bind] = (),
+        interpreter: Interpreter | None = None,
+    ) -> DockerSandbox:
+        """Make a copy of a world for several runs; see the contract."""
+        stored = self._stored(world)
+        missing = [b.source for b in binds if not b.source.exists()]
+        if missing:
+            raise SandboxError(f"{missing[0]} doesn't exist; it was to be shown in a sandbox")
+        if stored.image is None and self.bases.missing():
+            raise SandboxUnavailableError(
+                "docker can't run sandboxes here: " + "; ".join(self.bases.missing())
+            )
+        if index_socket is not None:
+            index_socket.chmod(0o666)  # connecting needs the permission to write
+        if interpreter is not None:
+            stored = replace(stored, interpreter=interpreter)
+        return DockerSandbox(self, stored, binds, index_socket)
+
+    def run_once(self, world: World, delta: TreeDelta, command: Command, limits: Limits) -> ExecResult:
+        """Create, put, run, destroy in one container; see the contract."""
+        with DockerSandbox(self, self._stored(world)) as sandbox:
+            return sandbox.put_and_run(delta, command, limits)
+
+    def remove_world(self, key: str) -> None:
+        """Delete a stored world; one that isn't there is fine."""
+        stored = self.store.find(key)
+        self.store.forget(key)
+        if stored is not None and stored.image is not None:
+            self.engine.remove_image(stored.image)
+        self.store.sweep()
+
+    def sweep(self) -> int:
+        """Remove containers of dead processes and images that no world names; return how many."""
+        removed = 0
+        for container, run in self.engine.labelled_containers(self.store.id):
+            if self.store.is_abandoned(run):
+                self.engine.remove(container)
+                removed += 1
+        return removed + self.store.sweep()

@@ -1,0 +1,202 @@
+"""What the docker backend keeps beside the engine: which worlds there are, and imported trees.
+
+id                     names this store on labels, so that several stores can share an engine
+worlds/<name>.json     a world: an image, or a tree that has no image yet; written last
+trees/<name>.tar       an imported tree, owned by the sandbox user
+runs/<id>/             exists and is locked while a container of that label may be in use
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from swequarry.errors import SandboxError
+from swequarry.sandbox.contract import Interpreter
+from swequarry.sandbox.locks import ALONE, SHARED, locked, try_lock
+from swequarry.sandbox.trees import remove_tree
+
+SANDBOX_ID = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DockerWorld:
+    """A stored world: an image of our own, or the file name of a tree still to be put on a base image.
+
+    `boot` is the path of the Python that starts commands in the image.
+    """
+
+    key: str
+    image: str | None = None
+    tree: str | None = None
+    boot: str | None = None
+    interpreter: Interpreter | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return the JSON text of the world's file."""
+        python = self.interpreter
+        data: dict[str, Any] = {"format": 1, "key": self.key, "image": self.image, "tree": self.tree}
+        data["boot"] = self.boot
+        if python:
+            data["interpreter"] = {"version": python.version, "path": python.path, "prefix": python.prefix}
+        return json.dumps(data, indent=1, sort_keys=True).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> "DockerWorld":
+        """Read what `to_bytes` wrote."""
+        data = json.loads(text)
+        python = data.get("interpreter")
+        return cls(
+            key=data["key"],
+            image=data["image"],
+            tree=data["tree"],
+            boot=data["boot"],
+            interpreter=Interpreter(**python) if python else None,
+        )
+
+
+def _as_sandbox_user(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Give a member to the sandbox user; leave out what is no file, folder or link."""
+    if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+        return None
+    member.uid = member.gid = SANDBOX_ID
+    member.uname = member.gname = ""
+    return member
+
+
+class DockerStore:
+    """Reads and writes one store folder; safe for several threads and processes at once."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the store.
+
+        Raises:
+            SandboxError: the folder can't be written.
+        """
+        self.path = path.absolute()
+        try:
+            for name in ("worlds", "trees", "runs"):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+            self._write_once(self.path / "id", secrets.token_hex(8).encode("ascii"))
+            self.id = (self.path / "id").read_text(encoding="ascii")
+        except OSError as error:
+            raise SandboxError(
+                f"can't use {self.path} as sandbox store: {error.strerror}; choose a workspace you can write"
+            ) from error
+
+    @staticmethod
+    def _write_once(target: Path, content: bytes) -> None:
+        """Write a file whole unless it is there."""
+        claim = target.with_name(f"{target.name}.{secrets.token_hex(6)}")
+        try:
+            with claim.open("wb") as handle:
+                handle.write(content)
+                handle.flush()
+                os.fsync(handle.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(claim, target)
+        finally:
+            claim.unlink(missing_ok=True)
+
+    def name_of(self, key: str) -> str:
+        """Return the name that stands for a key in files and tags."""
+        return hashlib.sha256(key.encode()).hexdigest()
+
+    def _file(self, key: str) -> Path:
+        return self.path / "worlds" / f"{self.name_of(key)}.json"
+
+    def find(self, key: str) -> DockerWorld | None:
+        """Return the world under a key; whether its image is still in the engine isn't looked at."""
+        try:
+            world = DockerWorld.from_bytes(self._file(key).read_bytes())
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise SandboxError(f"the world file of {key!r} in {self.path} is damaged: {error}") from error
+        return world if world.tree is None or self.tree(world.tree).exists() else None
+
+    def add(self, world: DockerWorld) -> None:
+        """Store a world unless one is there."""
+        with locked(self.path / "id", SHARED):
+            self._write_once(self._file(world.key), world.to_bytes())
+
+    def forget(self, key: str) -> None:
+        """Remove a world's file."""
+        self._file(key).unlink(missing_ok=True)
+
+    def worlds(self) -> list[DockerWorld]:
+        """Return all worlds whose files can be read."""
+        found = []
+        for file in (self.path / "worlds").glob("*.json"):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                found.append(DockerWorld.from_bytes(file.read_bytes()))
+        return found
+
+    # --- trees -----------------------------------------------------------------------------------
+
+    def tree(self, name: str) -> Path:
+        """Return the place of an imported tree."""
+        return self.path / "trees" / name
+
+    def add_tree(self, source: Path) -> str:
+        """Pack a host folder as `testbed`, with modes, links and times; return its name.
+
+        Raises:
+            SandboxError: it can't be read or there is no room.
+        """
+        name = f"{secrets.token_hex(12)}.tar"
+        part = self.tree(name).with_suffix(".part")
+        try:
+            with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
+                archive.add(source, "testbed", filter=_as_sandbox_user)
+            part.rename(self.tree(name))
+        except (OSError, tarfile.TarError) as error:
+            part.unlink(missing_ok=True)
+            raise SandboxError(f"can't pack {source} for docker: {error}") from error
+        return name
+
+    # --- runs ------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def claim_run(self) -> Iterator[str]:
+        """Yield an id for containers that are ours until the block ends."""
+        run = secrets.token_hex(12)
+        folder = self.path / "runs" / run
+        with locked(self.path / "id", SHARED):
+            folder.mkdir()
+            lock = try_lock(folder, ALONE)
+        try:
+            yield run
+        finally:
+            remove_tree(folder)
+            if lock is not None:
+                os.close(lock)
+
+    def is_abandoned(self, run: str) -> bool:
+        """Whether nobody holds a run any more; removes its folder."""
+        folder = self.path / "runs" / run
+        lock = try_lock(folder, ALONE)
+        if lock is None:
+            return not folder.exists()
+        remove_tree(folder)
+        os.close(lock)
+        return True
+
+    def sweep(self) -> int:
+        """Remove folders of dead runs and trees that no world has; return how many."""
+        removed = 0
+        with locked(self.path / "id", ALONE):
+            kept = {world.tree for world in self.worlds()}
+            for file in (self.path / "trees").iterdir():
+                if file.name not in kept:
+                    file.unlink(missing_ok=True)
+                    removed += 1
+            for folder in (self.path / "runs").iterdir():
+                removed += self.is_abandoned(folder.name)
+        return removed
