@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from swequarry.errors import GitError, InputError
+from swequarry.errors import InputError
 from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, list_closure, stored_objects
 from swequarry.git.paths import entries_below, on_disk, path_text
-from swequarry.git.repository import list_files, object_reader
 from swequarry.git.run import Place, run_git
+from swequarry.git.store import list_files, object_reader
 from swequarry.git.tags import peel
 from swequarry.records import ClosureAudit, CommitSha
 
@@ -78,7 +78,7 @@ def audit_closure(path: Path, base_commit: CommitSha) -> ClosureAudit:
 
     Raises:
         InputError: the folder has no `.git` folder of its own.
-        GitError: the base commit isn't in the snapshot, or git can't read it.
+        GitError: the base commit isn't in the snapshot, or git can't read it (broken settings).
     """
     return audit_against(path, base_commit, list_closure(_place(path), base_commit))
 
@@ -172,12 +172,7 @@ def _refs(subject: _Subject) -> Iterator[str]:
 def _settings(subject: _Subject) -> Iterator[str]:
     config = os.fspath(subject.work_tree / ".git" / "config")
     listing = ["config", "--file", config, "--no-includes", "--list", "--name-only", "-z"]
-    try:
-        keys = run_git(listing, Place()).split(b"\0")[:-1]
-    except GitError as error:
-        yield f"the config file can't be read: {error.stderr}"
-        return
-    for key in keys:
+    for key in run_git(listing, Place()).split(b"\0")[:-1]:
         name = key.decode("utf-8", "backslashreplace")
         if name.lower() not in _ALLOWED_SETTINGS:
             yield f"{name} is set"

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from swequarry.git.paths import on_disk
-from swequarry.git.repository import GITLINK_MODE, TreeEntry, object_errors
 from swequarry.git.run import Place, run_git
+from swequarry.git.store import GITLINK_MODE, TreeEntry, object_errors
 
 
 def index_lines(entries: Collection[TreeEntry]) -> bytes:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swequarry.errors import GitError
-from swequarry.git.repository import object_errors
 from swequarry.git.run import Place, run_git, started_git
+from swequarry.git.store import object_errors
 
 _WORTH_TWO_WALKS = 2000
 _NEWER_SHARE = 0.3  # recent commits have larger trees: measured, both walks end at about the same time

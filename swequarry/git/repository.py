@@ -6,8 +6,6 @@ pipes open that outlive a killed worker.
 """
 
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,114 +14,21 @@ from pathlib import Path
 from typing import Self
 
 from swequarry.errors import GitError, ObjectMissingError, RepositoryError
-from swequarry.git.run import Argument, Place, run_git, started_git
+from swequarry.git.run import Argument, Place, run_git
+from swequarry.git.store import (
+    GITLINK_MODE,
+    ObjectReader,
+    TreeEntry,
+    list_files,
+    missing_objects,
+    object_errors,
+    object_reader,
+    parse_tree_entries,
+    store_view,
+)
 from swequarry.records import CommitSha, TreeSha
 
-GITLINK_MODE = 0o160000
-_MISSING = re.compile(
-    r"unable to read|could not read|cannot read|bad (?:object|tree|file)|missing (?:blob|tree|object)"
-    r"|not a valid object|unable to get|could not get object info|could not fetch|Not a valid object name"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeEntry:
-    """One file of a tree: path from its root, mode as an integer, `blob` or `commit` (a submodule)."""
-
-    path: bytes
-    mode: int
-    kind: str
-    sha: str
-
-
-def parse_tree_entries(listing: bytes) -> tuple[TreeEntry, ...]:
-    """Read the output of `git ls-tree -z`."""
-    entries = []
-    for line in listing.split(b"\0")[:-1]:
-        meta, _, path = line.partition(b"\t")
-        mode, kind, sha = meta.decode("ascii").split(" ")
-        entries.append(TreeEntry(path=path, mode=int(mode, 8), kind=kind, sha=sha))
-    return tuple(entries)
-
-
-def list_files(place: Place, tree: str) -> tuple[TreeEntry, ...]:
-    """Return every file of a tree, below all folders, in git's order.
-
-    Raises:
-        ObjectMissingError: the tree or one of its folders isn't in the store.
-    """
-    with object_errors():
-        return parse_tree_entries(run_git(["ls-tree", "-r", "-z", "--full-tree", tree], place))
-
-
-def reading(error: GitError) -> GitError:
-    """Return the error as ObjectMissingError where git says that an object isn't there."""
-    if not _MISSING.search(error.stderr):
-        return error
-    return ObjectMissingError(str(error), argv=error.argv, status=error.status, stderr=error.stderr)
-
-
-@contextmanager
-def object_errors() -> Iterator[None]:
-    """Turn what git says about absent objects into ObjectMissingError."""
-    try:
-        yield
-    except GitError as error:
-        raise reading(error) from error
-
-
-def missing_objects(place: Place, shas: Sequence[str]) -> frozenset[str]:
-    """Return those of the named objects that a store doesn't hold; 100,000 take a quarter of a second."""
-    if not shas:
-        return frozenset()
-    asked = "\n".join(shas).encode("ascii") + b"\n"
-    answer = run_git(["cat-file", "--batch-check=%(objectname)", "--buffer"], place, stdin=asked)
-    lines = answer.decode("ascii").splitlines()
-    return frozenset(line.split(" ", 1)[0] for line in lines if line.endswith(" missing"))
-
-
-class ObjectReader:
-    """A long-lived `git cat-file --batch`: for callers that read hundreds of objects."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
-
-    def read(self, sha: str) -> tuple[str, bytes]:
-        """Return kind and bytes of an object.
-
-        Raises:
-            ObjectMissingError: it isn't in the store.
-            GitError: git died.
-        """
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise GitError("git cat-file was started without pipes")
-        try:
-            stdin.write(sha.encode("ascii") + b"\n")
-            stdin.flush()
-        except BrokenPipeError as error:
-            raise GitError("git cat-file --batch died") from error
-        header = stdout.readline().decode("ascii", "replace").split()
-        if not header:
-            raise GitError("git cat-file --batch died")
-        if header[-1] in {"missing", "ambiguous"}:
-            raise ObjectMissingError(f"object {sha} isn't in the repository")
-        data = stdout.read(int(header[2]) + 1)
-        return header[1], data[:-1]
-
-
-@contextmanager
-def object_reader(place: Place) -> Iterator[ObjectReader]:
-    """Open a reader for many objects of a store.
-
-    Raises:
-        GitError: git can't be started.
-    """
-    with (
-        tempfile.TemporaryFile() as stderr,
-        started_git(["cat-file", "--batch"], place, stdin=subprocess.PIPE, stderr=stderr) as process,
-    ):
-        yield ObjectReader(process)
+__all__ = ["GITLINK_MODE", "Repository", "TreeEntry", "object_errors", "parse_tree_entries"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +97,8 @@ class Repository:
 
     def has(self, sha: str) -> bool:
         """Whether an object is in the store."""
-        return not missing_objects(self.place, [sha])
+        with store_view(self.objects) as place:
+            return not missing_objects(place, [sha])
 
     def tree_of(self, commit: str) -> TreeSha:
         """Return the tree of a commit.
@@ -200,9 +106,8 @@ class Repository:
         Raises:
             ObjectMissingError: the commit or its tree isn't here.
         """
-        commit = self.resolve(commit)
-        with object_errors():
-            return TreeSha(self.git(["rev-parse", "--verify", f"{commit}^{{tree}}"]).decode("ascii").strip())
+        header = self.commit_object(self.resolve(commit))
+        return TreeSha(header[len("tree ") :][:40].decode("ascii"))
 
     def commit_time(self, sha: str) -> datetime:
         """Return the committer's time of a commit, in the committer's own zone.
@@ -222,8 +127,8 @@ class Repository:
         Raises:
             ObjectMissingError: it isn't here.
         """
-        with object_errors():
-            return self.git(["cat-file", "commit", sha])
+        with store_view(self.objects) as place, object_errors():
+            return run_git(["cat-file", "commit", sha], place)
 
     def read_blob(self, sha: str) -> bytes:
         """Return the bytes of a blob.
@@ -231,8 +136,8 @@ class Repository:
         Raises:
             ObjectMissingError: it isn't here (partial mirrors lack large blobs).
         """
-        with object_errors():
-            return self.git(["cat-file", "blob", sha])
+        with store_view(self.objects) as place, object_errors():
+            return run_git(["cat-file", "blob", sha], place)
 
     @contextmanager
     def reader(self) -> Iterator[ObjectReader]:
@@ -241,7 +146,7 @@ class Repository:
         Raises:
             GitError: git can't be started.
         """
-        with object_reader(self.place) as reader:
+        with store_view(self.objects) as place, object_reader(place) as reader:
             yield reader
 
     def list_tree(self, tree: str) -> tuple[TreeEntry, ...]:
@@ -250,12 +155,14 @@ class Repository:
         Raises:
             ObjectMissingError: the tree or one of its folders isn't here.
         """
-        return list_files(self.place, tree)
+        with store_view(self.objects) as place:
+            return list_files(place, tree)
 
     def missing_blobs(self, tree: str) -> tuple[TreeEntry, ...]:
         """Return the files of a tree whose content the store doesn't hold (partial mirrors)."""
-        entries = [entry for entry in self.list_tree(tree) if entry.kind == "blob"]
-        absent = missing_objects(self.place, sorted({entry.sha for entry in entries}))
+        with store_view(self.objects) as place:
+            entries = [entry for entry in list_files(place, tree) if entry.kind == "blob"]
+            absent = missing_objects(place, sorted({entry.sha for entry in entries}))
         return tuple(entry for entry in entries if entry.sha in absent)
 
 

@@ -23,17 +23,17 @@ from swequarry.git.audit import audit_against
 from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, depth_boundary, list_closure, write_shallow_file
 from swequarry.git.paths import entries_below, on_disk, path_text
-from swequarry.git.repository import (
+from swequarry.git.repository import Repository
+from swequarry.git.run import Place, run_git, started_git
+from swequarry.git.store import (
     GITLINK_MODE,
-    Repository,
     TreeEntry,
     list_files,
+    make_store,
     missing_objects,
     object_errors,
 )
-from swequarry.git.run import Place, run_git, started_git
 from swequarry.git.tags import Tag, kept_tags, packed_refs
-from swequarry.git.trees import make_store
 from swequarry.records import CommitSha, RepoRef, Snapshot
 
 History = Literal["full", "none"] | int

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from swequarry.errors import ObjectMissingError
 from swequarry.git.closure import Closure
-from swequarry.git.repository import ObjectReader, Repository
+from swequarry.git.repository import Repository
 from swequarry.git.run import run_git
+from swequarry.git.store import ObjectReader
 
 _TAGGER_TIME = re.compile(rb"^tagger .*> (-?\d+) [+-]\d+$", re.MULTILINE)
 

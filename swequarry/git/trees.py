@@ -19,15 +19,10 @@ from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import BinaryWithoutDataError, GitError, ObjectMissingError, PatchError
 from swequarry.git.checkout import index_lines, write_files
 from swequarry.git.patches import end_last_line, series, without_binary_data
-from swequarry.git.paths import on_disk, path_text, quote_path
-from swequarry.git.repository import (
-    GITLINK_MODE,
-    Repository,
-    TreeEntry,
-    list_files,
-    object_errors,
-)
+from swequarry.git.paths import on_disk, path_text
+from swequarry.git.repository import Repository
 from swequarry.git.run import Argument, Place, run_git
+from swequarry.git.store import GITLINK_MODE, TreeEntry, list_files, make_store, object_errors
 from swequarry.records import TreeSha
 
 _DIFF_OPTIONS = (
@@ -115,15 +110,6 @@ def _apply_error(error: GitError) -> GitError | PatchError:
     if without_data:
         return BinaryWithoutDataError(f"the patch carries no data for a binary file: {without_data[0]}")
     return PatchError(f"the patch doesn't apply: {lines[0]}")
-
-
-def make_store(folder: Path, objects: Path) -> None:
-    """Make an empty git folder that sees another store's objects through an alternate."""
-    (folder / "refs").mkdir(parents=True)
-    info = folder / "objects" / "info"
-    info.mkdir(parents=True)
-    (folder / "HEAD").write_bytes(b"ref: refs/heads/main\n")
-    (info / "alternates").write_bytes(quote_path(os.fsencode(objects.absolute())) + b"\n")
 
 
 class TreeWorkbench:
