@@ -13,12 +13,11 @@ from reconstruct.environment.evidence.conda import index_requirement
 from reconstruct.environment.evidence.model import Install, Origin, PythonHint, Requested
 from reconstruct.environment.evidence.requirement_files import resolve
 from reconstruct.environment.evidence.shell import InstallCommand, install_commands
-from reconstruct.environment.evidence.texts import parse_yaml, scalars
+from reconstruct.environment.evidence.texts import Scalar, parse_yaml, scalars
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
 from reconstruct.environment.evidence.versions import python_version
 
 MAX_FILES: Final = 60
-MAX_DEPTH: Final = 12
 _YAML: Final = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml|\.?travis\.yml|\.?appveyor\.yml|\.circleci/config\.yml|\.gitlab-ci\.yml"
     r"|\.cirrus\.yml|\.drone\.yml|\.?azure-pipelines[^/]*\.ya?ml|(?:\.?azure[\w-]*|\.?ci|tools|\.?ci/azure)/[^/]*azure[^/]*\.ya?ml"
@@ -42,7 +41,7 @@ _ENVIRONMENT_KEY: Final = re.compile(
     r"env|environment|tox_?-?env\w*|tox|toxenv|session|variables", re.IGNORECASE
 )
 _NAMED_ENVIRONMENT: Final = re.compile(
-    r"(?<![\w.-])py(?:thon)?-?(3)\.?(\d{1,2})(?![\w.])(?!-?dev)", re.IGNORECASE
+    r"(?<![\w.-])py(?:thon)?-?([23])\.?(\d{1,2})(?![\w.])(?!-?dev)", re.IGNORECASE
 )
 _ASSIGNED: Final = re.compile(r"\bPYTHON(?:_?VER(?:SION)?)?\s*[=:]\s*[\"']?([\w.\\:/-]+)", re.IGNORECASE)
 _SKIPPED_KEYS: Final = frozenset(
@@ -100,10 +99,8 @@ class _Reader:
             self._notes.note("ci_file_skipped", "named for another purpose", path)
             return
         for job, value in _jobs(data):
-            kept = without_other_purposes(value)
-            for keys, text in scalars(kept):
-                self._scalar(path, job, keys, text)
-            self._sequences(path, job, kept)
+            for scalar in dict.fromkeys(Scalar(keys[-4:], text) for keys, text in scalars(value, leaves_out)):
+                self._scalar(path, job, scalar.keys, scalar.text)
 
     def script(self, path: str) -> None:
         text = self._tree.read(path, self._notes)
@@ -113,6 +110,8 @@ class _Reader:
 
     def _scalar(self, path: str, job: str, keys: tuple[str, ...], text: str) -> None:
         named = [key for key in keys if key]
+        if "apt" in named[-3:] and named[-1:] == ["packages"]:
+            self._apt(path, (text,))
         last = named[-1] if named else ""
         if (
             _PYTHON_KEY.fullmatch(last)
@@ -130,14 +129,6 @@ class _Reader:
                 self._python(path, python_version(text), text)
         if "install" in text or "test" in text:
             self._run(path, job, text)
-
-    def _sequences(self, path: str, job: str, value: Any) -> None:
-        """System packages that Travis and others list under `apt: packages`."""
-        for keys, text in scalars(value):
-            named = [key for key in keys if key]
-            if "apt" in named[-3:] and named[-1:] == ["packages"]:
-                self._apt(path, (text,))
-        del job
 
     def _python(self, path: str, version: str | None, token: str) -> None:
         if version is not None:
@@ -186,20 +177,9 @@ def _jobs(data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "", data
 
 
-def without_other_purposes(value: Any, depth: int = 0) -> Any:
-    """Return the value without parts that are named for linting, documentation, releases and the like."""
-    if depth > MAX_DEPTH:
-        return None
-    if isinstance(value, list):
-        kept = [item for item in value if not _is_other(item)]
-        return [without_other_purposes(item, depth + 1) for item in kept]
-    if isinstance(value, dict):
-        return {
-            key: without_other_purposes(inner, depth + 1)
-            for key, inner in value.items()
-            if key not in _SKIPPED_KEYS and not (depth and isinstance(inner, dict) and _is_other(inner))
-        }
-    return value
+def leaves_out(key: str, value: Any) -> bool:
+    """Whether a part of a CI file is named for linting, documentation, releases and the like."""
+    return key in _SKIPPED_KEYS or _is_other(value)
 
 
 def _is_other(item: Any) -> bool:
@@ -218,6 +198,6 @@ def _title_is_other(title: Any) -> bool:
     return (
         isinstance(title, str)
         and "${{" not in title
-        and _OTHER_PURPOSE.search(title.replace("_", "-")) is not None
+        and _OTHER_PURPOSE.search(re.sub(r"[_\s]+", "-", title)) is not None
         and not re.search(r"\btests?\b|\bunit", title, re.IGNORECASE)
     )

@@ -121,4 +121,9 @@ def _imported(statement: ast.stmt) -> Iterator[str]:
 
 
 def _takes_fixtures(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return function.name.startswith("test") or any("fixture" in ast.dump(d) for d in function.decorator_list)
+    return function.name.startswith("test") or any(_is_fixture(d) for d in function.decorator_list)
+
+
+def _is_fixture(decorator: ast.expr) -> bool:
+    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return "fixture" in (name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", ""))

@@ -58,13 +58,14 @@ def read_nox(tree: SourceTree, notes: Notebook) -> NoxFacts:
 def _decorators(function: ast.FunctionDef) -> Iterator[tuple[str, ast.Call | None]]:
     for decorator in function.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
-        yield ast.unparse(call.func if call else decorator), call
+        name = call.func if call else decorator
+        yield name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", ""), call
 
 
 def _test_sessions(module: ast.Module) -> list[ast.FunctionDef]:
     """Sessions that are called like tests; where none is, those that aren't called like something else."""
     functions = [f for f in module.body if isinstance(f, ast.FunctionDef)]
-    sessions = [f for f in functions if any(name.endswith("session") for name, _ in _decorators(f))]
+    sessions = [f for f in functions if any(name == "session" for name, _ in _decorators(f))]
     suitable = [
         f for f in sessions if not any(_OTHER_PURPOSE.fullmatch(p) for p in f.name.lower().split("_"))
     ]

@@ -212,7 +212,10 @@ def _poetry_requirements(name: str, value: object, *, optional: bool) -> Iterato
             table.get("optional") is True and not optional
         ):
             continue
-        specifier = to_pep440(str(table.get("version", "*")).split("||")[-1])
+        version = table.get("version", "*")
+        if not isinstance(version, str):
+            continue
+        specifier = to_pep440(version.split("||")[-1])
         extras = ",".join(_strings(table.get("extras")))
         markers = [str(table["markers"])] if isinstance(table.get("markers"), str) else []
         markers += _python_markers(table.get("python"))

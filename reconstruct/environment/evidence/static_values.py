@@ -42,6 +42,12 @@ class StaticModule:
 
     def run(self, body: Sequence[ast.stmt]) -> None:
         """Follow statements; a condition on `sys.version_info` becomes a marker on what it adds."""
+        try:
+            self._run(body)
+        except RecursionError:
+            return
+
+    def _run(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
             match statement:
                 case ast.Assign(targets=targets, value=value):
@@ -211,24 +217,36 @@ _NEGATIONS: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=
 
 def version_marker(test: ast.expr) -> str | None:
     """Return `sys.version_info < (3, 8)` and its like as a PEP 508 marker, None for other conditions."""
-    if (
-        not isinstance(test, ast.Compare)
-        or len(test.ops) != 1
-        or "version_info" not in ast.dump(test.left)[:400]
-    ):
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _is_version_info(test.left):
         return None
     operator = _OPERATORS.get(type(test.ops[0]))
-    try:
-        value = ast.literal_eval(test.comparators[0])
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+    numbers = _numbers(test.comparators[0])
+    if operator is None or not numbers:
         return None
-    numbers = value if isinstance(value, tuple) else (value,)
-    if operator is None or not numbers or not all(isinstance(n, int) and 0 <= n < 100 for n in numbers[:2]):  # noqa: PLR2004
-        return None
-    major, minor = (*numbers, 0)[:2]
     if operator in {"==", "!="} and len(numbers) == 1:
-        return f'python_version {operator} "{major}.*"'
+        below_3 = (numbers[0] < 3) is (operator == "==")  # noqa: PLR2004 - Python 3 is meant
+        return f'python_version {"<" if below_3 else ">="} "3"'
+    major, minor = (*numbers, 0)[:2]
     return f'python_version {operator} "{major}.{minor}"'
+
+
+def _is_version_info(node: ast.expr) -> bool:
+    """`sys.version_info`, also cut (`[:2]`) or reduced to its major number (`[0]`, `.major`)."""
+    match node:
+        case ast.Name(id="version_info") | ast.Attribute(attr="version_info"):
+            return True
+        case ast.Attribute(value=inner, attr="major"):
+            return _is_version_info(inner) if isinstance(inner, ast.Attribute | ast.Name) else False
+        case ast.Subscript(value=ast.Attribute(attr="version_info"), slice=index):
+            return isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and index.value == 0)
+    return False
+
+
+def _numbers(node: ast.expr) -> tuple[int, ...]:
+    items = node.elts if isinstance(node, ast.Tuple) else [node]
+    values = [item.value for item in items[:3] if isinstance(item, ast.Constant)]
+    found = tuple(value for value in values if isinstance(value, int) and 0 <= value < 100)  # noqa: PLR2004
+    return found[:2] if len(found) == len(items[:3]) else ()
 
 
 def negated(marker: str) -> str:

@@ -5,8 +5,10 @@ Tags are ignored and merge keys aren't followed (nested merges can grow without 
 result is bounded, because aliases can make a small file a large tree.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -15,12 +17,24 @@ from reconstruct.environment.evidence.tree import Notebook, SourceTree
 MAX_YAML_BYTES: Final = 200_000
 MAX_NODES: Final = 20_000
 MAX_DEPTH: Final = 40
+MAX_FLOW_DEPTH: Final = 100
+"""Open brackets beyond this are refused: the YAML reader takes quadratic time over them."""
+
+
+class Scalar(NamedTuple):
+    """A text and the keys that lead to it."""
+
+    keys: tuple[str, ...]
+    text: str
 
 
 def parse_yaml(path: str, tree: SourceTree, notes: Notebook) -> Any:
     """Return mappings, lists and texts; None (with a note) where the file is absent or broken."""
     text = tree.read(path, notes, MAX_YAML_BYTES)
     if text is None:
+        return None
+    if _flow_depth(text) > MAX_FLOW_DEPTH:
+        notes.broken(path, f"brackets nested more than {MAX_FLOW_DEPTH} deep")
         return None
     try:
         return yaml.BaseLoader(text).get_single_data()
@@ -29,20 +43,33 @@ def parse_yaml(path: str, tree: SourceTree, notes: Notebook) -> Any:
         return None
 
 
-def scalars(data: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield every text below `data` with the keys that lead to it, in the order of the file."""
+def _flow_depth(text: str) -> int:
+    deepest = depth = 0
+    for match in re.finditer(r"[\[{]|[\]}]", text):
+        depth = depth + 1 if match[0] in "[{" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def scalars(data: Any, leave_out: Callable[[str, Any], bool] = lambda *_: False) -> Iterator[Scalar]:
+    """Yield every text below `data` in the order of the file, with the keys that lead to it.
+
+    Parts for which `leave_out(key, value)` holds are skipped whole; entries of lists have the key "".
+    """
     budget = MAX_NODES
     waiting: list[tuple[tuple[str, ...], Any]] = [((), data)]
     while waiting and budget > 0:
         budget -= 1
         path, value = waiting.pop()
         if isinstance(value, str):
-            yield path, value
-        elif len(path) >= MAX_DEPTH:
+            yield Scalar(path, value)
             continue
-        elif isinstance(value, dict):
-            waiting.extend(
-                ((*path, str(key)), inner) for key, inner in reversed(list(value.items())[:budget])
-            )
-        elif isinstance(value, list):
-            waiting.extend(((*path, ""), inner) for inner in reversed(value[:budget]))
+        inner = _entries(value, budget) if len(path) < MAX_DEPTH else []
+        kept = [(key, part) for key, part in inner if not leave_out(key, part)]
+        waiting.extend(((*path, key), part) for key, part in reversed(kept))
+
+
+def _entries(value: Any, limit: int) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(str(key), part) for key, part in itertools.islice(value.items(), limit)]
+    return [("", part) for part in value[:limit]] if isinstance(value, list) else []
