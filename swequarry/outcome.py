@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class RejectCode(StrEnum):
@@ -94,10 +95,10 @@ class Boundary(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted(Generic[T]):
+class Accepted(Generic[T_co]):
     """The item passed the stage; `value` is what the stage made of it."""
 
-    value: T
+    value: T_co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

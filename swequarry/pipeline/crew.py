@@ -112,7 +112,7 @@ class Crew:
             else:
                 hand.process.terminate()
         for hand in self._hands:
-            hand.process.join(_GRACE_S)
+            wait([hand.process.sentinel], _GRACE_S)
             self._bury(hand)
         self._hands.clear()
 
@@ -139,7 +139,8 @@ class Crew:
         pid = hand.process.pid
         if pid is not None:
             try:
-                # The worker leads its group: this ends it and what it left running.
+                # The worker leads its group: this ends it and what it left running. Before `join`, since
+                # until then its number, and so its group's, can't be another's.
                 os.killpg(pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 hand.process.kill()

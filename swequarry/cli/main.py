@@ -1,0 +1,57 @@
+"""The entry point: maps every error to its message and exit code."""
+
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import click
+import typer
+
+from swequarry.cli import demo_command, doctor, inspect_commands, output_commands, run_commands
+from swequarry.cli.app import app
+from swequarry.cli.console import note
+from swequarry.errors import ExitCode, SwequarryError
+
+
+def main() -> None:
+    """Run the command line and exit with a documented code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code; never raises."""
+    try:
+        result = typer.main.get_command(app).main(
+            args=arguments, prog_name="swequarry", standalone_mode=False
+        )
+    except (click.exceptions.Exit, click.ClickException) as stop:
+        return _stopped(stop)
+    except (click.Abort, KeyboardInterrupt):
+        note("interrupted; the same command continues where it stopped")
+        return ExitCode.INTERRUPTED
+    except SwequarryError as error:
+        note(f"error: {error}")
+        return error.exit_code
+    except Exception:  # noqa: BLE001 - the last line of defence writes the report that a person can send
+        return _crash()
+    return int(result) if isinstance(result, int) else ExitCode.OK
+
+
+def _stopped(stop: click.exceptions.Exit | click.ClickException) -> int:
+    if isinstance(stop, click.exceptions.Exit):
+        return int(stop.exit_code)
+    stop.show(sys.stderr)
+    return ExitCode.USAGE
+
+
+def _crash() -> int:
+    with tempfile.NamedTemporaryFile("w", prefix="swequarry-crash-", suffix=".txt", delete=False) as report:
+        report.write(traceback.format_exc())
+    note(traceback.format_exc(limit=-1).strip().splitlines()[-1])
+    note(f"internal error: this is a defect of swequarry; please report it with {Path(report.name)}")
+    return ExitCode.INTERNAL
+
+
+COMMAND_GROUPS = (demo_command, doctor, inspect_commands, output_commands, run_commands)
+"""Importing them registers their commands."""

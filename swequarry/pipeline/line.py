@@ -1,0 +1,176 @@
+"""The line of one candidate: snapshot, environment, verify, assess; and the work that executors run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar, assert_never
+
+from miner.mine import MineUnit, unit_fingerprint
+from swequarry.config import Settings, parse_settings
+from swequarry.ledger.keys import StoredOutcome
+from swequarry.outcome import Accepted, Failed, Rejected
+from swequarry.pipeline.stage import Stage, StageItem, StageResult, run_stage
+from swequarry.pipeline.stages.assess import AssessInput, AssessStage
+from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage
+from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.stages.mine import MineStage
+from swequarry.pipeline.stages.snapshot import SnapshotStage
+from swequarry.pipeline.stages.verify import VerifyInput, VerifyStage
+from swequarry.pipeline.worker import ItemStatus
+from swequarry.pipeline.workspace import Workspace
+from swequarry.records import (
+    BlobHash,
+    Candidate,
+    ContentHash,
+    Environment,
+    Snapshot,
+    Verification,
+    canonical_json,
+    sha256_hex,
+)
+
+T = TypeVar("T")
+LAST_STAGE = "assess"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Where a candidate ended, how, and whether it is for good."""
+
+    stage: str
+    outcome: StoredOutcome
+    final: bool
+
+    @property
+    def status(self) -> ItemStatus:
+        """What an executor calls it; AGAIN where another attempt is due."""
+        if not self.final:
+            return ItemStatus.AGAIN
+        match self.outcome.outcome:
+            case Accepted():
+                return ItemStatus.ACCEPTED
+            case Rejected():
+                return ItemStatus.REJECTED
+            case Failed():
+                return ItemStatus.FAILED
+            case never:
+                assert_never(never)
+
+
+class _Stop(Exception):  # noqa: N818 - control flow of this file, no error
+    def __init__(self, ended: Ended) -> None:
+        super().__init__(ended.stage)
+        self.ended = ended
+
+
+def joint_hash(*parts: ContentHash) -> ContentHash:
+    """Return the hash of several records, in their order: the input hash of a stage that takes them all."""
+    return ContentHash(sha256_hex(canonical_json(list(parts))))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Takes candidates through the stages; every stage is memoised in the ledger."""
+
+    house: House
+
+    def mine(self, unit: MineUnit) -> StageResult:
+        """Return what one unit of the source gave."""
+        fingerprint = unit_fingerprint(unit, self.house.settings, self.house.locator)
+        return self._run(MineStage(self.house), StageItem(key=unit.key, input_hash=fingerprint, value=unit))
+
+    def advance(self, item: str, candidate: Candidate) -> Ended:
+        """Take a candidate as far as it gets: to a task, a rejection or a failure."""
+        try:
+            return self._through(item, candidate)
+        except _Stop as stop:
+            return stop.ended
+
+    def _through(self, item: str, candidate: Candidate) -> Ended:
+        house, base = self.house, candidate.content_hash()
+        snapshot = Snapshot.from_json(
+            self._accept(SnapshotStage(house), StageItem(key=item, input_hash=base, value=candidate))
+        )
+        first = EnvironmentInput(candidate=candidate, snapshot=snapshot)
+        frozen = joint_hash(base, snapshot.content_hash())
+        environment = Environment.from_json(
+            self._accept(EnvironmentStage(house), StageItem(key=item, input_hash=frozen, value=first))
+        )
+        second = VerifyInput(candidate=candidate, snapshot=snapshot, environment=environment)
+        world = joint_hash(frozen, environment.content_hash())
+        verification = Verification.from_json(
+            self._accept(VerifyStage(house), StageItem(key=item, input_hash=world, value=second))
+        )
+        third = AssessInput(
+            candidate=candidate, snapshot=snapshot, environment=environment, verification=verification
+        )
+        measured = joint_hash(world, verification.content_hash())
+        result = self._run(AssessStage(house), StageItem(key=item, input_hash=measured, value=third))
+        return Ended(LAST_STAGE, result.outcomes[0], result.final)
+
+    def _accept(self, stage: Stage[T], item: StageItem[T]) -> object:
+        result = self._run(stage, item)
+        outcome = result.outcomes[0]
+        if isinstance(outcome.outcome, Accepted):
+            return outcome.outcome.value
+        raise _Stop(Ended(stage.name, outcome, result.final))
+
+    def _run(self, stage: Stage[T], item: StageItem[T]) -> StageResult:
+        house = self.house
+        return run_stage(
+            stage,
+            item,
+            house.workspace.ledger,
+            house.workspace.blobs,
+            max_attempts=house.settings.max_attempts,
+        )
+
+
+@cache
+def _line(settings_json: str) -> Line:
+    settings = parse_settings(json.loads(settings_json))
+    return Line(House(settings, Workspace.open(settings)))
+
+
+def settings_text(settings: Settings) -> str:
+    """Return settings as text that crosses into a worker process."""
+    return json.dumps(settings.model_dump(mode="json"), sort_keys=True)
+
+
+def _status(result: StageResult) -> ItemStatus:
+    return ItemStatus.DONE if result.final else ItemStatus.AGAIN
+
+
+@dataclass(frozen=True, slots=True)
+class MineWork:
+    """Mines one unit in a worker; the result lies in the ledger."""
+
+    settings_json: str
+    units: Mapping[str, MineUnit]
+
+    def __call__(self, item: str) -> ItemStatus:
+        """Run stage `mine` for the unit of this key."""
+        return _status(_line(self.settings_json).mine(self.units[item]))
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateWork:
+    """Takes one candidate through the line in a worker, and writes down how it ended in this run.
+
+    `candidates` maps item keys to blobs with the candidate's JSON.
+    """
+
+    settings_json: str
+    run: int
+    candidates: Mapping[str, BlobHash]
+
+    def __call__(self, item: str) -> ItemStatus:
+        """Advance the candidate of this key."""
+        line = _line(self.settings_json)
+        workspace = line.house.workspace
+        candidate = Candidate.from_json(json.loads(workspace.blobs.get(self.candidates[item])))
+        ended = line.advance(item, candidate)
+        if ended.final:
+            workspace.ledger.settle(self.run, ended.stage, ended.outcome)
+        return ended.status

@@ -1,0 +1,87 @@
+"""Writes the dataset and the report of a run."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from swequarry.config import ExportSettings, parse_settings
+from swequarry.export.interface import FunnelLine, Surroundings
+from swequarry.export.manifest import MANIFEST
+from swequarry.export.swebench import SwebenchExporter
+from swequarry.pipeline.reporting import Reporter, last_run, tasks_of
+from swequarry.pipeline.workspace import Workspace
+from swequarry.report.counts import ends
+from swequarry.report.html import write_report
+from swequarry.report.model import ReportData
+from swequarry.report.text import funnel_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What was written, and the counts of the run."""
+
+    dataset: Path
+    report: Path
+    dataset_sha256: str
+    accepted: int
+    rejected: int
+    failed: int
+    unfinished: int
+
+
+def read_run(workspace: Workspace, number: int | None = None) -> ReportData:
+    """Return what the report of a run shows; the newest run by default."""
+    chosen = last_run(workspace)
+    if number is not None:
+        chosen = next(run for run in workspace.ledger.runs() if run.number == number)
+    sha256, left_out = _manifest_facts(workspace.dataset / MANIFEST)
+    return Reporter(workspace, chosen).read(dataset_sha256=sha256, left_out=left_out)
+
+
+def export_run(
+    workspace: Workspace, number: int, destination: Path, settings: ExportSettings | None = None
+) -> str:
+    """Write the tasks of a run as a dataset folder and return the dataset's hash.
+
+    Raises:
+        InputError: the destination holds something that isn't a dataset.
+        StorageError: it can't be written; what was there stays.
+    """
+    run = next(run for run in workspace.ledger.runs() if run.number == number)
+    chosen = settings or parse_settings(dict(run.settings)).export
+    surroundings = Surroundings(funnel=_funnel(read_run(workspace, number)))
+    tasks = tasks_of(workspace, number)
+    SwebenchExporter().write(tasks, workspace.blobs.get, destination, chosen, surroundings)
+    sha256, _ = _manifest_facts(destination / MANIFEST)
+    return sha256 or ""
+
+
+def publish(workspace: Workspace, number: int) -> Published:
+    """Write dataset and report of a run into its workspace."""
+    sha256 = export_run(workspace, number, workspace.dataset)
+    data = read_run(workspace, number)
+    write_report(data, workspace.blobs.get, workspace.report)
+    counts = ends(data)
+    return Published(
+        dataset=workspace.dataset,
+        report=workspace.report,
+        dataset_sha256=sha256,
+        accepted=counts.accepted,
+        rejected=counts.rejected,
+        failed=counts.failed,
+        unfinished=counts.open,
+    )
+
+
+def _funnel(data: ReportData) -> tuple[FunnelLine, ...]:
+    rows = funnel_rows(data)
+    lines = [FunnelLine(label="candidates", count=ends(data).candidates)]
+    return (*lines, *(FunnelLine(label=f"{row.stage.lower()}", count=row.passed) for row in rows))
+
+
+def _manifest_facts(path: Path) -> tuple[str | None, dict[str, str]]:
+    """Return the dataset's hash and why tasks were left out, as its manifest says."""
+    if not path.is_file():
+        return None, {}
+    manifest = json.loads(path.read_bytes())
+    return manifest["dataset_sha256"], {item["instance_id"]: item["reason"] for item in manifest["left_out"]}

@@ -1,0 +1,134 @@
+"""Why an item ended as it did: its ending, its tries, its log."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, assert_never
+
+from swequarry.errors import InputError
+from swequarry.ledger.attempts import Attempt
+from swequarry.ledger.keys import StoredValue
+from swequarry.ledger.queries import attempts_of
+from swequarry.ledger.runs import Ending
+from swequarry.outcome import REJECT_MEANING, Accepted, Failed, Rejected
+from swequarry.pipeline.item_log import log_path
+from swequarry.pipeline.reporting import last_run
+from swequarry.pipeline.workspace import Workspace
+from swequarry.records import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """One attempt of a stage, as told to a person. `duration_s` is observed."""
+
+    stage: str
+    status: str
+    duration_s: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """How an item ended, in a sentence, with evidence and tries."""
+
+    item: str
+    verdict: str
+    stage: str | None
+    code: str | None
+    evidence: tuple[str, ...]
+    tries: tuple[Try, ...]
+    log: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        return {**asdict(self), "log": str(self.log)}
+
+
+def resolve_item(workspace: Workspace, name: str) -> str:
+    """Return the item of the newest run that a name or a unique part of one means.
+
+    Raises:
+        InputError: nothing or more than one item is meant.
+    """
+    selected = workspace.ledger.selection(last_run(workspace).number)
+    if name in selected:
+        return name
+    near = [item for item in selected if name.lower() in item.lower()]
+    if len(near) == 1:
+        return near[0]
+    if not near:
+        raise InputError(f"the newest run knows no item {name!r}; `swequarry rejects` and `status` list them")
+    shown = ", ".join(near[:5]) + (", ..." if len(near) > 5 else "")  # noqa: PLR2004
+    raise InputError(f"{name!r} could be any of {len(near)} items: {shown}; give the whole id")
+
+
+def ending_of(workspace: Workspace, item: str) -> Ending | None:
+    """Return how an item ended in the newest run; None while it is on its way."""
+    endings = workspace.ledger.endings(last_run(workspace).number)
+    return next((ending for ending in endings if ending.item == item), None)
+
+
+def explain(workspace: Workspace, name: str) -> Explanation:
+    """Return why an item of the newest run ended as it did.
+
+    Raises:
+        InputError: no such item.
+    """
+    item = resolve_item(workspace, name)
+    ending = ending_of(workspace, item)
+    verdict, code = "on its way; run the same command again", None
+    evidence: tuple[str, ...] = ()
+    if ending is not None:
+        verdict, code, evidence = _say(ending.outcome, ending.stage)
+    return Explanation(
+        item=item,
+        verdict=verdict,
+        stage=ending.stage if ending else None,
+        code=code,
+        evidence=evidence,
+        tries=tuple(_try(attempt) for attempt in attempts_of(workspace.ledger, [item])),
+        log=log_path(workspace.logs, item),
+    )
+
+
+def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, ...]]:
+    match outcome:
+        case Accepted(value=value):
+            task = Task.from_json(value)
+            turned, kept = len(task.verification.fail_to_pass), len(task.verification.pass_to_pass)
+            return f"accepted; {turned} FAIL_TO_PASS and {kept} PASS_TO_PASS tests", None, ()
+        case Rejected(code=code, message=message, evidence=evidence):
+            return (
+                f"rejected at {stage} as {code.value}: {message} ({REJECT_MEANING[code]})",
+                code.value,
+                evidence,
+            )
+        case Failed(boundary=boundary, message=message, evidence=evidence):
+            said = (
+                f"failed at {stage}, the {boundary.value} broke: {message}; `swequarry retry` tries it again"
+            )
+            return said, boundary.value, evidence
+        case never:
+            assert_never(never)
+
+
+def _try(attempt: Attempt) -> Try:
+    duration = attempt.observed.get("duration_s")
+    return Try(
+        stage=attempt.key.stage,
+        status=attempt.status.value,
+        duration_s=None if duration is None else float(duration),
+        message=attempt.message or "",
+    )
+
+
+def find_task(workspace: Workspace, name: str) -> Task:
+    """Return a task of the newest run.
+
+    Raises:
+        InputError: no such item, or it isn't a task; says why.
+    """
+    explanation = explain(workspace, name)
+    ending = ending_of(workspace, explanation.item)
+    if ending is None or not isinstance(ending.outcome, Accepted):
+        raise InputError(f"{explanation.item} is no task: {explanation.verdict}")
+    return Task.from_json(ending.outcome.value)

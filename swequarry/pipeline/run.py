@@ -1,0 +1,125 @@
+"""One run from settings to dataset: mine, take every candidate through the line, balance the books."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from miner.mine import MineUnit, mine_units
+from swequarry.config import Settings
+from swequarry.ledger.keys import StoredOutcome
+from swequarry.ledger.runs import Account, balance
+from swequarry.outcome import Accepted
+from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, RunReport, run_local
+from swequarry.pipeline.line import CandidateWork, Line, MineWork, settings_text
+from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.workspace import Workspace
+from swequarry.records import BlobHash, canonical_json
+
+MINE = "mine"
+Watch: TypeAlias = Callable[[str, ItemEvent], None]
+"""Told of every event with the name of the phase, `mine` or `line`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What came of a run. `account` is None where it was stopped before every item had its end."""
+
+    run: int
+    selected: tuple[str, ...]
+    account: Account | None
+    unfinished: tuple[str, ...] = ()
+    interrupted: bool = False
+    halted: str | None = None
+
+
+def ignore_events(_phase: str, _event: ItemEvent) -> None:
+    """Tell nobody."""
+
+
+def run_settings(settings: Settings, watch: Watch = ignore_events) -> RunSummary:
+    """Run the whole line, or continue it: what the ledger knows already isn't done again.
+
+    Raises:
+        InputError, ConfigError: the source can't be read at all.
+        SandboxUnavailableError: no sandbox of the chosen backend can run here.
+        StorageError: the ledger or the blobs can't be used.
+    """
+    house = House(settings, Workspace.open(settings))
+    ledger = house.workspace.ledger
+    units = {unit.key: unit for unit in mine_units(settings)}
+    house.backend.sweep()
+    ledger.reopen_failed()
+    number = ledger.save_run(settings.model_dump(mode="json"))
+    try:
+        return _Run(house, number, watch).make(units)
+    finally:
+        ledger.end_run(number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    house: House
+    number: int
+    watch: Watch
+
+    def make(self, units: Mapping[str, MineUnit]) -> RunSummary:
+        mined = self._mine(units)
+        if mined.interrupted or mined.halted:
+            return self._summary((), mined)
+        outcomes = self._outcomes(units, mined)
+        candidates = self._store_candidates(outcomes)
+        selected = tuple(outcome.item for outcome in outcomes)
+        self.house.workspace.ledger.save_selection(self.number, selected)
+        for outcome in outcomes:
+            if outcome.item not in candidates:
+                self.house.workspace.ledger.settle(self.number, MINE, outcome)
+        done = self._line(candidates)
+        return self._summary(selected, done)
+
+    def _mine(self, units: Mapping[str, MineUnit]) -> RunReport:
+        work = MineWork(settings_text(self.house.settings), dict(units))
+        return self._execute(MINE, tuple(units), work)
+
+    def _outcomes(self, units: Mapping[str, MineUnit], mined: RunReport) -> list[StoredOutcome]:
+        line = Line(self.house)
+        found: list[StoredOutcome] = []
+        for key, unit in units.items():
+            if key in mined.failures:
+                found.append(StoredOutcome(item=key, outcome=mined.failures[key]))
+            else:
+                found.extend(line.mine(unit).outcomes)
+        return found
+
+    def _store_candidates(self, outcomes: Sequence[StoredOutcome]) -> dict[str, BlobHash]:
+        put = self.house.workspace.blobs.put
+        return {
+            found.item: put(canonical_json(found.outcome.value))
+            for found in outcomes
+            if isinstance(found.outcome, Accepted)
+        }
+
+    def _line(self, candidates: Mapping[str, BlobHash]) -> RunReport:
+        work = CandidateWork(settings_text(self.house.settings), self.number, dict(candidates))
+        report = self._execute("line", tuple(candidates), work)
+        for item, failed in report.failures.items():
+            self.house.workspace.ledger.settle(self.number, "line", StoredOutcome(item=item, outcome=failed))
+        return report
+
+    def _execute(self, phase: str, items: Sequence[str], work: MineWork | CandidateWork) -> RunReport:
+        options = ExecutorOptions(
+            workers=self.house.settings.workers, scope=phase, logs=self.house.workspace.logs
+        )
+        ledger = self.house.workspace.ledger
+        return run_local(items, work, ledger, options, on_progress=lambda event: self.watch(phase, event))
+
+    def _summary(self, selected: tuple[str, ...], report: RunReport) -> RunSummary:
+        stopped = report.interrupted or report.halted is not None
+        endings = self.house.workspace.ledger.endings(self.number)
+        return RunSummary(
+            run=self.number,
+            selected=selected,
+            account=None if stopped else balance(selected, endings),
+            unfinished=report.unfinished,
+            interrupted=report.interrupted,
+            halted=report.halted,
+        )

@@ -1,0 +1,89 @@
+"""Stage `assess`: what was frozen, built and measured becomes a task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from swequarry import __version__
+from swequarry.config import meaning_of
+from swequarry.ledger.keys import StoredOutcome
+from swequarry.outcome import Accepted
+from swequarry.pipeline.stage import StageContext, StageItem
+from swequarry.pipeline.stages.house import House, stored
+from swequarry.records import (
+    Budget,
+    Candidate,
+    ContentHash,
+    Environment,
+    InitialState,
+    Provenance,
+    Snapshot,
+    Task,
+    Verification,
+    Verifier,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessInput:
+    """All that is known of a candidate that was verified."""
+
+    candidate: Candidate
+    snapshot: Snapshot
+    environment: Environment
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True)
+class AssessStage:
+    """Puts the task together; the budget is policy, so that equal input gives equal bytes."""
+
+    house: House
+    name: ClassVar[str] = "assess"
+    version: ClassVar[int] = 1
+
+    @property
+    def settings_hash(self) -> ContentHash:
+        """The budget's policy."""
+        return meaning_of(self.house.settings.verify.timeout_s)
+
+    def run(self, item: StageItem[AssessInput], context: StageContext) -> Sequence[StoredOutcome]:
+        """Return the task."""
+        del context
+        task = assemble(item.value, Budget(time_s=self.house.settings.verify.timeout_s))
+        return [stored(item.key, Accepted(value=task))]
+
+
+def assemble(known: AssessInput, budget: Budget) -> Task:
+    """Return the task that some records make together."""
+    candidate, snapshot = known.candidate, known.snapshot
+    environment, verification = known.environment, known.verification
+    return Task(
+        instance_id=candidate.instance_id,
+        instruction=candidate.statement,
+        initial_state=InitialState(
+            repo=candidate.repo,
+            base_commit=candidate.base_commit,
+            base_tree=candidate.base_tree,
+            history=snapshot.history,
+            snapshot=snapshot.content_hash(),
+        ),
+        environment=environment,
+        verifier=Verifier(
+            test_patch=candidate.test_patch,
+            test_files=candidate.test_files,
+            test_command=verification.test_command,
+            fail_to_pass=verification.fail_to_pass,
+            pass_to_pass=verification.pass_to_pass,
+        ),
+        budget=budget,
+        provenance=Provenance(
+            candidate=candidate.content_hash(),
+            snapshot=snapshot.content_hash(),
+            environment=environment.content_hash(),
+            verification=verification.content_hash(),
+            swequarry_version=__version__,
+        ),
+        candidate=candidate,
+        verification=verification,
+    )

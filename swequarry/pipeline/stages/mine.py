@@ -1,0 +1,34 @@
+"""Stage `mine`: a repository or a file of rows in, candidates and rejections out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from miner.mine import MineUnit, mine_unit
+from swequarry.config import meaning_of
+from swequarry.ledger.keys import StoredOutcome
+from swequarry.pipeline.stage import StageContext, StageItem
+from swequarry.pipeline.stages.house import House, stored
+from swequarry.records import ContentHash
+
+
+@dataclass(frozen=True, slots=True)
+class MineStage:
+    """Asks the Curator for the candidates of one unit."""
+
+    house: House
+    name: ClassVar[str] = "mine"
+    version: ClassVar[int] = 1
+
+    @property
+    def settings_hash(self) -> ContentHash:
+        """What the Curator depends on; where the repositories lie isn't part of it."""
+        source = self.house.settings.source.model_copy(
+            update={"mirror": None, "url": "", "rows": None, "issues": None, "repositories": ()}
+        )
+        return meaning_of(source, self.house.settings.curate)
+
+    def run(self, item: StageItem[MineUnit], context: StageContext) -> Sequence[StoredOutcome]:
+        """Return one outcome for every pull request or row of the unit."""
+        mined = mine_unit(item.value, self.house.settings, self.house.locator, context.blobs.put)
+        return [stored(found.item, found.outcome) for found in mined]

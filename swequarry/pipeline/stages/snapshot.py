@@ -1,0 +1,92 @@
+"""Stage `snapshot`: the sealed repository at the base commit, stored as a world."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from swequarry.config import meaning_of
+from swequarry.git.snapshot import make_snapshot
+from swequarry.ledger.keys import StoredOutcome
+from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
+from swequarry.pipeline.stage import StageContext, StageItem
+from swequarry.pipeline.stages.house import House, stored
+from swequarry.records import Candidate, ContentHash, Snapshot
+from swequarry.sandbox.contract import World
+
+
+@contextmanager
+def scratch_folder(house: House) -> Iterator[Path]:
+    """Yield a folder beside the worlds that is removed at the end."""
+    parent = house.workspace.cache / "scratch"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="snapshot-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def base_key(snapshot: Snapshot) -> str:
+    """Return the key of the world that a snapshot is stored as."""
+    return f"base-{snapshot.content_hash()}"
+
+
+def take(house: House, candidate: Candidate) -> Snapshot:
+    """Make the snapshot of a candidate and store it as a world, unless it is stored already.
+
+    Raises:
+        GitError: the repository can't be read.
+        SandboxError: the world can't be stored.
+    """
+    repository = house.locator.locate(candidate.repo)
+    with scratch_folder(house) as folder:
+        tree = folder / "testbed"
+        snapshot = make_snapshot(
+            repository, candidate.base_commit, tree, candidate.repo, history=house.settings.history
+        )
+        if not snapshot.audit.findings:
+            house.backend.import_tree(tree, base_key(snapshot))
+    return snapshot
+
+
+def base_world(house: House, candidate: Candidate, snapshot: Snapshot) -> World:
+    """Return the world of a snapshot, made again where it isn't stored any more."""
+    key = base_key(snapshot)
+    if not house.backend.has_world(key):
+        take(house, candidate)
+    return World(backend=house.backend.name, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotStage:
+    """Freezes the repository at the base commit, and rejects what isn't sealed."""
+
+    house: House
+    name: ClassVar[str] = "snapshot"
+    version: ClassVar[int] = 1
+
+    @property
+    def settings_hash(self) -> ContentHash:
+        """How much history stays."""
+        return meaning_of(str(self.house.settings.history))
+
+    def run(self, item: StageItem[Candidate], context: StageContext) -> Sequence[StoredOutcome]:
+        """Return the snapshot, or LEAK with what the audit found."""
+        snapshot = take(self.house, item.value)
+        context.observe(objects=snapshot.audit.objects)
+        return [stored(item.key, judge(snapshot))]
+
+
+def judge(snapshot: Snapshot) -> Outcome[Snapshot]:
+    """Reject a snapshot in which the audit found a way forward."""
+    if snapshot.audit.findings:
+        return Rejected(
+            code=RejectCode.LEAK,
+            message="the closure audit of the snapshot found a way to later history",
+            evidence=snapshot.audit.findings,
+        )
+    return Accepted(value=snapshot)

@@ -1,0 +1,94 @@
+"""The folder of a run and the cache that runs share.
+
+<workspace>/ledger.sqlite   what was decided
+<workspace>/blobs/          patches, locks, logs, matrices, by hash
+<workspace>/logs/           one log per item
+<workspace>/dataset/        the exported tasks
+<workspace>/report.html     the report
+
+<cache>/mirrors/            clones that we made
+<cache>/index/              files of the package index, by hash
+<cache>/worlds/             what sandboxes start from
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from swequarry.config import Settings
+from swequarry.errors import InputError, StorageError
+from swequarry.ledger.blobs import BlobStore
+from swequarry.ledger.ledger import Ledger
+
+LEDGER_NAME = "ledger.sqlite"
+
+
+def default_cache() -> Path:
+    """Return `$SWEQUARRY_CACHE`, else `swequarry` in the user's cache folder."""
+    named = os.environ.get("SWEQUARRY_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "swequarry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Where one run keeps what it decides, and where it shares what can be made again."""
+
+    root: Path
+    cache: Path
+    ledger: Ledger
+    blobs: BlobStore
+
+    @classmethod
+    def open(cls, settings: Settings, *, create: bool = True) -> Self:
+        """Open the workspace that the settings name.
+
+        Raises:
+            InputError: it isn't there and `create` is off.
+            StorageError: it can't be made or read.
+        """
+        root = settings.workspace.absolute()
+        if not create and not (root / LEDGER_NAME).is_file():
+            raise InputError(
+                f"{root} is no workspace yet; `swequarry run` makes one, or name another with -w"
+            )
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"can't make the workspace {root}: {error.strerror}") from error
+        cache = (settings.cache or default_cache()).absolute()
+        ledger = Ledger.open(root / LEDGER_NAME, create=create)
+        return cls(root=root, cache=cache, ledger=ledger, blobs=BlobStore(root / "blobs"))
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the per-item logs."""
+        return self.root / "logs"
+
+    @property
+    def dataset(self) -> Path:
+        """The folder of the exported tasks."""
+        return self.root / "dataset"
+
+    @property
+    def report(self) -> Path:
+        """The report page."""
+        return self.root / "report.html"
+
+    @property
+    def mirrors(self) -> Path:
+        """The folder of the clones that we made."""
+        return self.cache / "mirrors"
+
+    @property
+    def index(self) -> Path:
+        """The folder of files from the package index."""
+        return self.cache / "index"
+
+    @property
+    def worlds(self) -> Path:
+        """The store of the sandbox backends."""
+        return self.cache / "worlds"
