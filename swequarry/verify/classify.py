@@ -44,9 +44,10 @@ class Classification:
     """What the runs of before and after say of each test; all tuples are sorted by id.
 
     `causes` says of a FAIL_TO_PASS test how it failed before, and of a test that passed before and not after
-    what became of it. `turning` are the quarantined tests that failed in some run of before and passed in
-    some run of after; `need_network` those that failed in every run, in after for want of a network;
-    `fail_after` all that fail or are missing in before and fail in after. `matrix` holds the outcomes by run.
+    what became of it. `turning` are the quarantined tests that may turn: they failed in some run of
+    before, and passed in some run of after or are in doubt. `fail_after` are those that fail or are missing
+    in before and fail in after, `need_network` those of them that fail for want of a network. `matrix` holds
+    the outcomes by run.
     """
 
     fail_to_pass: tuple[TestId, ...]

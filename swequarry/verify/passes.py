@@ -164,6 +164,9 @@ class Progress:
     def _ended(self, channel: ChannelReport, status: int, result: ExecResult) -> None:
         if channel.running is not None:
             self._settle(channel.running, TestOutcome.CRASHED, f"ended the run (status {status})")
+        if channel.collected is None and channel.collecting is not None:
+            self._blame_module(channel.collecting, f"it ended the run while being imported (status {status})")
+            return
         problem = _STATUS_PROBLEM.get(status)
         if problem is None or self.collected or (self.errors and problem is RunProblem.NO_TESTS):
             return
@@ -175,7 +178,8 @@ class Progress:
 
     def _died(self, channel: ChannelReport, result: ExecResult) -> None:
         culprit = channel.running or (channel.collecting if channel.collected is None else None)
-        if result.exit_code in (None, _KILLED) and not result.memory_events and self._doubt != culprit:
+        unexplained = result.exit_code in (None, _KILLED) and not result.memory_events
+        if unexplained and (culprit is None or culprit != self._doubt):
             if culprit is None or self._doubt is not None:
                 raise SandboxError(f"the run was killed from outside at {culprit or 'no test'}")
             self._doubt = culprit
@@ -222,7 +226,8 @@ def _start_failure(channel: ChannelReport, output: bytes) -> tuple[str, str]:
     conftest = next((found for line in lines if (found := _CONFTEST.search(line))), None)
     path = conftest.group(1).removeprefix(f"{TESTBED}/") if conftest else ""
     errors = [line for line in lines if line.startswith("E ")]
-    errors = errors or [line for line in lines if line.startswith(("ERROR", "INTERNALERROR"))]
+    errors = errors or [line for line in lines if ": error: " in line]
+    errors = errors or [line for line in lines if line.startswith(("ERROR:", "INTERNALERROR>"))]
     reason = (errors or lines or ["pytest said nothing"])[-1]
     return path, reason.removeprefix("E ").strip()[:400]
 

@@ -142,7 +142,7 @@ class _Reader:
         self.broken = _text(record, "detail")
 
     def on_collecting(self, record: dict[str, Any]) -> None:
-        self.collecting = _text(record, "path")
+        self.collecting = _text(record, "path") or None
 
     def on_collect_error(self, record: dict[str, Any]) -> None:
         self.errors.append((_text(record, "path"), _text(record, "detail")))
@@ -265,20 +265,15 @@ def read_channel(raw: bytes, nonce: str) -> ChannelReport:
 def _records(lines: list[bytes]) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield (line number, record), None for a line that is none.
 
-    The watchdog begins on a line of its own, because the process that it stopped may have been writing:
-    what stands before that empty line may be cut.
+    The watchdog begins with a line end, because the process that it stopped may have been writing: what
+    stands right before its record may be empty or cut.
     """
-    skip_until = 0
-    for index, line in enumerate(lines):
-        if index < skip_until:
+    records = [_record(line) for line in lines]
+    for number, record in enumerate(records, start=1):
+        following = records[number] if number < len(records) else None
+        if record is None and following is not None and following.get("kind") == "timeout":
             continue
-        if index + 1 < len(lines) and (line == b"" or _record(line) is None):
-            blank = index if line == b"" else index + 1
-            following = _record(lines[blank + 1]) if blank + 1 < len(lines) else None
-            if lines[blank] == b"" and following is not None and following.get("kind") == "timeout":
-                skip_until = blank + 1
-                continue
-        yield index + 1, _record(line)
+        yield number, record
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

@@ -1,5 +1,7 @@
 """A backend for unit tests: runs commands on the host in a temporary copy of a folder. Isolates nothing."""
 
+import atexit
+import functools
 import os
 import shutil
 import signal
@@ -8,14 +10,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from swequarry.delta import TreeDelta
 from swequarry.sandbox.contract import PYTHON, REPORT_FD, TESTBED, Command, EndedBy, ExecResult, Limits, World
 
-FORGETFUL = {
+BARE = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     "PATH": os.defpath,
     "HOME": "/nonexistent",
@@ -23,14 +25,33 @@ FORGETFUL = {
 }
 
 
+@functools.cache
+def byte_code(python: str) -> str:
+    """Return a folder with the compiled modules of pytest: each run would compile them anew otherwise."""
+    folder = tempfile.mkdtemp(prefix="fake-backend-pyc-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (Path(folder) / "test_warm.py").write_text(
+        "import subprocess, unittest\ndef test(): assert [1] == [1, 2]"
+    )
+    variables = {**BARE, "PYTHONPYCACHEPREFIX": folder}
+    argv = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder]
+    subprocess.run(argv, env=variables, cwd=folder, check=False, capture_output=True)
+    return folder
+
+
 @dataclass
 class FakeBackend:
-    """Worlds are folders by key. `tamper` may change a result before it is returned."""
+    """Worlds are folders by key.
+
+    `tamper` may change a result before it is returned; the wall limit is over when `expire_at` is reported,
+    however fast or slow this machine is.
+    """
 
     worlds: dict[str, Path]
     python: str = sys.executable
     tamper: Callable[[int, ExecResult], ExecResult] = lambda _number, result: result
-    variables: Mapping[str, str] = field(default_factory=lambda: FORGETFUL)
+    expire_at: bytes | None = None
+    variables: Mapping[str, str] = field(default_factory=lambda: BARE)
     runs: list[Command] = field(default_factory=list)
 
     @property
@@ -55,22 +76,24 @@ class FakeBackend:
 
         began = time.monotonic()
         process = subprocess.Popen(
-            argv, cwd=str(testbed) + command.cwd.removeprefix(TESTBED), env={**self.variables, **command.variables},
+            argv, cwd=str(testbed) + command.cwd.removeprefix(TESTBED), env={"PYTHONPYCACHEPREFIX": byte_code(self.python), **self.variables, **command.variables},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=(REPORT_FD,) if write_end == REPORT_FD else (write_end, REPORT_FD),
-            preexec_fn=arrange, start_new_session=True,
+            preexec_fn=arrange,  # noqa: PLW1509 (only dup2)
+            start_new_session=True,
         )  # fmt: skip
         os.close(write_end)
-        report: list[bytes] = []
-        reader = threading.Thread(target=lambda: report.append(_drain(read_end)))
+        report = bytearray()
+        expired = threading.Event()
+        reader = threading.Thread(target=self._read, args=(read_end, report, expired, process.pid))
         reader.start()
-        ended_by = EndedBy.EXITED
         try:
             output, _ = process.communicate(command.stdin, timeout=limits.wall_s)
         except subprocess.TimeoutExpired:
+            expired.set()
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
-            ended_by = EndedBy.WALL_LIMIT
         reader.join()
+        ended_by = EndedBy.WALL_LIMIT if expired.is_set() else EndedBy.EXITED
         code = process.returncode
         if code < 0 and ended_by is EndedBy.EXITED:
             ended_by = EndedBy.SIGNALLED
@@ -78,14 +101,17 @@ class FakeBackend:
             exit_code=None if ended_by is EndedBy.WALL_LIMIT else (128 - code if code < 0 else code),
             ended_by=ended_by,
             output=output,
-            report=report[0],
+            report=bytes(report),
             duration_s=time.monotonic() - began,
         )
 
-
-def _drain(read_end: int) -> bytes:
-    with open(read_end, "rb") as stream:
-        return stream.read()
+    def _read(self, read_end: int, report: bytearray, expired: threading.Event, pid: int) -> None:
+        with open(read_end, "rb", buffering=0) as stream:
+            while chunk := stream.read(65536):
+                report += chunk
+                if self.expire_at is not None and self.expire_at in report and not expired.is_set():
+                    expired.set()
+                    os.killpg(pid, signal.SIGKILL)
 
 
 def apply_delta(root: Path, delta: TreeDelta) -> None:

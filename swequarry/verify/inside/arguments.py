@@ -23,6 +23,14 @@ _FLAGS = """
 """
 FLAGS = frozenset(_FLAGS.split())
 """Options without a value."""
+_KEPT_FLAGS = """
+--doctest-modules --doctest-continue-on-failure --doctest-ignore-import-errors --strict --strict-markers
+--strict-config --pyargs --noconftest --keep-duplicates --disable-warnings --disable-pytest-warnings
+--runxfail
+--collect-in-virtualenv --forked --benchmark-disable --benchmark-skip --benchmark-only
+"""
+KEPT_FLAGS = frozenset(_KEPT_FLAGS.split())
+"""Options without a value that stay: a path behind one of them is no value of it."""
 _VALUED = """
 --maxfail --last-failed-no-failures --lfnf --cache-show --numprocesses --dist --tx --rsyncdir
 --rsyncignore --maxprocesses --max-worker-restart --max-slave-restart --cov --cov-report --cov-config
@@ -69,14 +77,14 @@ def filter_arguments(words, exists=os.path.exists):
 def _long(word, rest, exists):
     name, equals, _ = word.partition("=")
     if name in VALUED:
-        if not equals and rest and not rest[0].startswith("-"):
+        if not equals and name not in KEPT_FLAGS and rest and not rest[0].startswith("-"):
             absent = name in OPTIONAL_VALUE and exists(rest[0].split("::")[0]) and len(rest) == 1
             if not absent:
                 rest.pop(0)
         return []
     if name in FLAGS:
         return []
-    if not equals and rest and not rest[0].startswith("-"):
+    if not equals and name not in KEPT_FLAGS and rest and not rest[0].startswith("-"):
         return [word, rest.pop(0)]
     return [word]
 

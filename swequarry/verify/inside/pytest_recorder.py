@@ -77,7 +77,7 @@ class Recorder:
         self.seed = config["seed"]
         self.prefix = ""
         self.errors = {}
-        self._getcwd = os.getcwd
+        self.gathered = False
         self.testbed = os.path.realpath(os.getcwd())
 
     # --- before the tests ---------------------------------------------------------------------------
@@ -122,8 +122,8 @@ class Recorder:
         return self.prefix + place.replace("::()", "") + bracket + parameters
 
     def pytest_collectstart(self, collector):
-        path = self.name(collector.nodeid)
-        if path.endswith(".py") and "::" not in path:
+        path = self.name(collector.nodeid).split("::")[0]
+        if path.endswith(".py"):
             self.channel.send("collecting", path=path)
 
     def pytest_collectreport(self, report):
@@ -133,8 +133,11 @@ class Recorder:
         elif report.outcome == "skipped":
             path = self.name(report.nodeid)
             self.channel.send("collect_skip", path=path, detail=skip_reason(report.longrepr))
+        if ".py" in self.name(report.nodeid):
+            self.channel.send("collecting", path="")
 
     def pytest_collection_modifyitems(self, session, config, items):
+        self.gathered = True
         if self.skip:
             left_out = [item for item in items if self.name(item.nodeid) in self.skip]
             items[:] = [item for item in items if self.name(item.nodeid) not in self.skip]
@@ -142,6 +145,8 @@ class Recorder:
                 config.hook.pytest_deselected(items=left_out)
 
     def pytest_collection_finish(self, session):
+        if not self.gathered:
+            return  # called on the way out of a collection that broke
         ids = [self.name(item.nodeid) for item in session.items]
         for start in range(0, len(ids), IDS_PER_RECORD):
             self.channel.send("collected", ids=ids[start : start + IDS_PER_RECORD])
