@@ -57,7 +57,10 @@ class BuildStoppedError(Exception):
 
 @dataclass(slots=True)
 class BuildSession:
-    """The steps of a build share it: where they run, for how long, and what they said."""
+    """The steps of a build share it: where they run, for how long, and what they said.
+
+    `variables` are added to the environment of every step that has the index within reach.
+    """
 
     sandbox: Sandbox
     recipe: Recipe
@@ -65,6 +68,7 @@ class BuildSession:
     limits: Limits
     log: bytearray = field(default_factory=bytearray)
     durations_s: dict[str, float] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
     _deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,9 +135,16 @@ class BuildSession:
     def _broken(self, step: str) -> NoReturn:
         raise self.stop(BuildCause.INSTALL, step, f"the environment can't run `{step}`")
 
-    def offline(self, step: str, argv: Sequence[str]) -> ExecResult:
+    def offline(
+        self,
+        step: str,
+        argv: Sequence[str],
+        *,
+        variables: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> ExecResult:
         """Run a command without the index and return how it ended."""
-        return self._run(step, argv, {}, TESTBED)
+        return self._run(step, argv, variables or {}, TESTBED, stdin)
 
     def stop(self, cause: BuildCause, step: str, message: str) -> BuildStoppedError:
         """Return the error that ends the build, after adding its message to the log."""
@@ -144,12 +155,14 @@ class BuildSession:
         """Add a line of our own to the log."""
         self.log += f"[swequarry] {message}\n".encode()
 
-    def _run(self, step: str, argv: Sequence[str], variables: Mapping[str, str], cwd: str) -> ExecResult:
+    def _run(
+        self, step: str, argv: Sequence[str], variables: Mapping[str, str], cwd: str, stdin: bytes = b""
+    ) -> ExecResult:
         left_s = self._deadline - time.monotonic()
         if left_s <= 1:
             raise self.stop(BuildCause.LIMIT, step, f"no time left for `{step}`")
         self.log += f"[swequarry] step {step}\n".encode()
-        command = Command(argv=tuple(argv), variables=variables, cwd=cwd)
+        command = Command(argv=tuple(argv), variables=variables, cwd=cwd, stdin=stdin)
         result = self.sandbox.run(command, replace(self.limits, wall_s=left_s))
         self.log += result.output[-_LOG_LIMIT:]
         self.durations_s[step] = self.durations_s.get(step, 0.0) + result.duration_s
@@ -180,5 +193,6 @@ class BuildSession:
             "PIP_NO_INPUT": "1",
             "SOURCE_DATE_EPOCH": str(epoch),
             "GIT_TERMINAL_PROMPT": "0",
+            **self.variables,
             **dict(self.recipe.variables),
         }

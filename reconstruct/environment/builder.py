@@ -15,7 +15,8 @@ from reconstruct.environment import tiers
 from reconstruct.environment.build_session import UV, BuildCause, BuildSession, BuildStoppedError
 from reconstruct.environment.decisive import decisive_lines
 from reconstruct.environment.locks import LockedPackage, compare, merge, render_lock
-from reconstruct.environment.project import ProjectState, install_project
+from reconstruct.environment.optional_tier import install_optional
+from reconstruct.environment.project import ProjectState, hide_absent_files, install_project
 from swequarry.delta import TreeDelta
 from swequarry.errors import IndexUnavailableError, SandboxError
 from swequarry.records import BlobHash, Environment, Recipe, canonical_json, sha256_hex
@@ -130,13 +131,14 @@ def _build(
 
 def _steps(session: BuildSession, base_world: World, workshop: Workshop, proxy: IndexProxy) -> Built:
     session.unpack()
+    hide_absent_files(session)
     _make_venv(session)
     if not session.recipe.build_isolation:
         tiers.install_build_requirements(session)
     first = tiers.compile_first(session)
     _stop_at_reuploads(session, proxy)
     tiers.install(session, "install", first)
-    optional = tiers.install_optional(session, first)
+    optional = install_optional(session, first)
     project = install_project(session)
     lock = _settle_lock(session, merge(first, optional.lock), project)
     lock_hash = workshop.put_blob(render_lock(lock).encode("ascii"))

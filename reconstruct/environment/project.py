@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 from pydantic import TypeAdapter, ValidationError
 
-from reconstruct.environment.build_session import BuildCause, BuildSession
-from reconstruct.environment.tiers import isolation
+from reconstruct.environment.build_session import WORKSHOP, BuildCause, BuildSession
+from reconstruct.environment.tiers import SEEDS, isolation
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import PYTHON, TESTBED
 from swequarry.sandbox.index_pages import normalise
@@ -42,6 +43,26 @@ class Description:
     site_packages: tuple[str, ...]
 
 
+def hide_absent_files(session: BuildSession) -> None:
+    """Let version tools see a clean tree where files are absent because the mirror lacks their blobs.
+
+    They would add `.dirty` and a date to the version. Builds get an index of their own, in which the absent
+    files count as skipped; the tree's own index stays as it is.
+    """
+    listed = session.offline("absent files", ("git", "-C", TESTBED, "ls-files", "--deleted", "-z"))
+    if not listed.ok or not listed.output:
+        return
+    try:
+        index = session.sandbox.get(f"{TESTBED}/.git/index")
+    except FileNotFoundError:
+        return
+    session.put({"build/index": index})
+    own = {"GIT_INDEX_FILE": f"{WORKSHOP}/index"}
+    argv = ("git", "-C", TESTBED, "update-index", "-z", "--skip-worktree", "--stdin")
+    if session.offline("absent files", argv, variables=own, stdin=listed.output).ok:
+        session.variables.update(own)
+
+
 def install_project(session: BuildSession) -> ProjectState:
     """Install the project and its local packages from the tree and describe the result.
 
@@ -49,7 +70,7 @@ def install_project(session: BuildSession) -> ProjectState:
         BuildStoppedError: it can't be installed, isn't imported from the tree, or has a made-up version.
         SandboxError: the interpreter isn't the one that was asked for.
     """
-    before = {name for name, _ in _describe(session).installed}
+    before = dict(_describe(session).installed)
     match session.recipe.install:
         case "path":
             _put_on_path(session)
@@ -57,15 +78,15 @@ def install_project(session: BuildSession) -> ProjectState:
             argv = (PYTHON, "setup.py", "-q", "develop", "--no-deps")
             session.online("project", argv, cause=BuildCause.PROJECT)
         case _:
-            _install_editable(session, TESTBED)
+            _install_editable(session, TESTBED, before)
     for folder in session.recipe.local_packages:
-        _install_editable(session, _inside_tree(session, folder))
+        _install_editable(session, _inside_tree(session, folder), before)
     answer = _describe(session)
     _check_interpreter(session, answer.python)
     _check_origin(session, answer)
     _check_version(session, answer.project_version)
     own = {session.recipe.project_name} if session.recipe.project_name else set()
-    added = own | {name for name, _ in answer.installed} - before
+    added = own | {name for name, _ in answer.installed} - set(before)
     return ProjectState(
         python=answer.python,
         version=answer.project_version,
@@ -83,23 +104,62 @@ def _describe(session: BuildSession) -> Description:
         raise session.stop(BuildCause.INSTALL, "describe", "the environment's description is odd") from error
 
 
-def _install_editable(session: BuildSession, folder: str) -> None:
-    compat = ("--config-setting", "editable_mode=compat") if _uses_setuptools(session, folder) else ()
+def _install_editable(session: BuildSession, folder: str, present: Mapping[str, str]) -> None:
+    needs = _build_needs(session, folder)
+    compat = ("--config-setting", "editable_mode=compat") if needs.setuptools else ()
+    isolated = () if needs.met_by(present) else isolation(session)
+    plain = ("--no-build-isolation",) if needs.met_by(present) else ()
     session.uv(
         "project", "pip", "install", "--python", PYTHON, "--no-deps", "--no-sources", "-e", folder,
         "--build-constraints", session.write_lines("build-constraints.txt", session.recipe.build_constraints),
-        *isolation(session), *compat, cause=BuildCause.PROJECT,
+        *isolated, *plain, *compat, cause=BuildCause.PROJECT,
     )  # fmt: skip
 
 
-def _uses_setuptools(session: BuildSession, folder: str) -> bool:
-    """Setuptools can put the folder itself on the path, so that modules that a patch adds are found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildNeeds:
+    """What building a folder asks for; `requires` None where that can't be told without running it.
+
+    Setuptools can put the folder itself on the path (`editable_mode=compat`), so that modules that a patch
+    adds are found.
+    """
+
+    setuptools: bool = True
+    requires: tuple[Requirement, ...] | None = None
+
+    def met_by(self, present: Mapping[str, str]) -> bool:
+        """Whether the environment has it all, so that a build environment of its own would be the same."""
+        versions = {normalise(name): version for name, version in present.items()}
+        return (
+            self.setuptools
+            and self.requires is not None
+            and all(
+                normalise(r.name) in SEEDS
+                and normalise(r.name) in versions
+                and r.specifier.contains(versions[normalise(r.name)], prereleases=True)
+                for r in self.requires
+            )
+        )
+
+
+def _build_needs(session: BuildSession, folder: str) -> BuildNeeds:
     try:
-        text = session.sandbox.get(f"{folder}/pyproject.toml").decode("utf-8", "replace")
-        back_end = tomllib.loads(text).get("build-system", {}).get("build-backend", "setuptools")
-    except (FileNotFoundError, tomllib.TOMLDecodeError, AttributeError):
-        return True
-    return str(back_end).startswith("setuptools")
+        system = tomllib.loads(_text(session, f"{folder}/pyproject.toml")).get("build-system", {})
+        setuptools = str(system.get("build-backend", "setuptools")).startswith("setuptools")
+        requires = tuple(Requirement(str(line)) for line in system.get("requires", ("setuptools", "wheel")))
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError, InvalidRequirement):
+        return BuildNeeds()
+    dynamic = any(
+        "setup_requires" in _text(session, f"{folder}/{name}") for name in ("setup.py", "setup.cfg")
+    )
+    return BuildNeeds(setuptools=setuptools, requires=None if dynamic else requires)
+
+
+def _text(session: BuildSession, path: str) -> str:
+    try:
+        return session.sandbox.get(path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
 
 
 def _put_on_path(session: BuildSession) -> None:
