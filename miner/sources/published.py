@@ -202,7 +202,10 @@ class RowsSource:
             test_files=split.test_files,
             cutoff=cutoff_of(row.merged_at, row.created_at, base_time),
             statement=Statement(
-                kind=StatementKind.PUBLISHED, text=row.problem_statement, hints=row.hints_text
+                kind=StatementKind.PUBLISHED,
+                text=row.problem_statement,
+                hints=row.hints_text,
+                issue_numbers=row.issue_numbers,
             ),
             tree_proof=split.proof,
             created_at=row.created_at,

@@ -27,21 +27,20 @@ from swequarry.outcome import RejectCode
 from swequarry.records import CommitSha, RepoRef
 
 REQUIRED = ("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_statement")
-KNOWN = frozenset(REQUIRED) | {
-    "hints_text",
-    "created_at",
-    "merged_at",
-    "version",
-    "FAIL_TO_PASS",
-    "PASS_TO_PASS",
-    "environment_setup_commit",
-    "difficulty",
-    "pull_number",
-    "issue_numbers",
-    "merge_commit",
-    "language",
-}
-"""The fields that are understood, or known and not needed. Any other one is reported."""
+_READ = "hints_text created_at merged_at pull_number issue_numbers FAIL_TO_PASS PASS_TO_PASS"
+_NOT_NEEDED = (
+    # SWE-bench and its successors
+    "version environment_setup_commit difficulty image eval_script log_parser eval_type image_assets"
+    # SWE-rebench, SWE-Gym, SWE-bench-Live
+    " test_assets docker_image image_name install_config requirements environment meta license_name license commit_name"
+    " commit_url commit_urls test_cmd test_cmds all_hints_text language repo_language split index"
+    # this program's own datasets
+    " image_digest license_spdx license_evidence statement_kind created_at_kind test_framework test_files"
+    " dropped_tests quarantined_tests environment_id python_version verification provenance strength review"
+    " decontamination interface schema_version content_sha256"
+)
+KNOWN = frozenset((*REQUIRED, *_READ.split(), *_NOT_NEEDED.split()))
+"""The fields that are read, or known and not needed here. Any other one is reported."""
 
 _REPO = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,199}")
@@ -65,6 +64,7 @@ class Row:
     created_at: datetime | None = None
     merged_at: datetime | None = None
     pull_number: int | None = None
+    issue_numbers: tuple[int, ...] = ()
     fail_to_pass: tuple[str, ...] | None = None
     pass_to_pass: tuple[str, ...] | None = None
     flags: tuple[str, ...] = ()
@@ -197,6 +197,12 @@ def _pull_number(fields: Mapping[str, Any], instance_id: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def _issue_numbers(fields: Mapping[str, Any]) -> tuple[int, ...]:
+    given = fields.get("issue_numbers")
+    numbers = given if isinstance(given, list) else ()
+    return tuple(n for n in numbers if isinstance(n, int) and not isinstance(n, bool) and n > 0)
+
+
 def _check_names(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the unknown fields; raises where a needed one is absent, naming a likely misspelling."""
     unknown = tuple(sorted(set(fields) - KNOWN))
@@ -245,6 +251,7 @@ def _parse_fields(fields: Mapping[str, Any], file: str, line: int) -> Row:
         created_at=_moment(fields, "created_at"),
         merged_at=_moment(fields, "merged_at"),
         pull_number=_pull_number(fields, instance_id),
+        issue_numbers=_issue_numbers(fields),
         fail_to_pass=fail_to_pass,
         pass_to_pass=pass_to_pass,
         flags=tuple(dict.fromkeys(flags)),

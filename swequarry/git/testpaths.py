@@ -24,12 +24,15 @@ class PathRole(StrEnum):
 
 _TEST_FOLDER = re.compile(
     rb"(?:tests?|testsuites?|testdata|testfiles|testcases?|__tests__|__snapshots__|e2e|cassettes"
-    rb"|tests?[-_.][^/]*|[^/]*[-_.]tests"
+    rb"|tests?[-_.][^/]*|[^/]*[-_.]tests|test[a-z]*files"
     rb"|(?:unit|integration|functional|system|regression|smoke|acceptance|e2e|load|perf|api|ui|py)[-_.]?tests?)"
 )
 _TEST_MODULE = re.compile(rb"(?:tests?_[^/]*|[^/]*_tests?|unittest_[^/]*|conftest|tests)\.pyi?")
 _CAMEL_TEST_MODULE = re.compile(rb"[Tt]ests?[A-Z0-9][^/]*\.py|[^/]*[a-z0-9]Tests?\.py")
-_TEST_DATA = re.compile(rb"[^/]*\.(?:snap|ambr)|\.?coveragerc[-_.]test[^/]*")
+_TEST_DATA = re.compile(
+    rb"tests?[-_][^/]*\.(?:csv|tsv|json|jsonl|ya?ml|xml|txt|dat|data|bin|sql|html?|npy|npz|nc|pkl|zip|gz)"
+    rb"|[^/]*\.(?:snap|ambr)|\.?coveragerc[-_.]test[^/]*"
+)
 _TOP_TEST_FILE = re.compile(rb"tests?\.py|runtests\.py|run_tests\.py")
 _TOP_TEST_FOLDER = frozenset({b"testing"})
 
@@ -48,7 +51,7 @@ _CONFIG_FILE = re.compile(
     rb"|\.git(?:ignore|attributes|modules|-blame-ignore-revs)|\.mailmap|\.hgignore|\.hgtags|\.dockerignore"
     rb"|[^/]*\.lock"
 )
-_REQUIREMENTS_FOLDER = frozenset({b"requirements"})
+_REQUIREMENTS_FOLDER = re.compile(rb"requirements[^/]*")
 _DOCS_TOP = frozenset({b"doc", b"docs", b"documentation", b"website"})
 _NEWS_TOP = frozenset({b"news", b"changes", b"changelog", b"changelogs"})
 _NEWS_FOLDER = frozenset(
@@ -105,8 +108,8 @@ def classify_path(path: bytes) -> PathRole:
         (PathRole.DOCS, top in _DOCS_TOP),
         (PathRole.CI, not top and bool(_CI_FILE.fullmatch(name))),
         (PathRole.CONFIG, bool(_CONFIG_FILE.fullmatch(name)) and not in_tests),
+        (PathRole.CONFIG, bool(_REQUIREMENTS_FOLDER.fullmatch(top))),
         (PathRole.TEST, in_tests or _is_test_file(top, name, exact_name)),
-        (PathRole.CONFIG, top in _REQUIREMENTS_FOLDER),
         (PathRole.DOCS, _is_docs(folders, name)),
         (PathRole.OTHER, top in _OTHER_TOP),
     )

@@ -243,6 +243,15 @@ def test_one_entry_per_number_even_if_subjects_repeat_it(upstream):
     assert [p.record.merge_commit for p in history.pulls] == [first]
 
 
+def test_mention_in_passing_does_not_take_the_place_of_the_merge(upstream):
+    main = Branch(upstream)
+    main.add("c0", numbered())
+    main.add("Make room for it (#3)", numbered(l9="9"))
+    head = main.fork("refs/heads/x").add("work", numbered(l9="9", l1="x"))
+    merge = main.add("Merge pull request #3 from me/x\n\nIt", numbered(l9="9", l1="x"), head)
+    assert pulls_of(upstream)[3].record.merge_commit == merge
+
+
 def test_order_is_newest_first_and_repeatable(upstream):
     main = Branch(upstream)
     main.add("c0", numbered())

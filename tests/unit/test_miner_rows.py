@@ -1,5 +1,6 @@
 """Rows of published datasets: every form that exists, every broken one named (edge case B068)."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.sources.rows import Row, RowProblem, cut_ids, parse_row, read_rows
+from miner.sources.rows import KNOWN, Row, RowProblem, cut_ids, parse_row, read_rows
 from swequarry.errors import InputError
+from swequarry.export import rows as export
 from swequarry.outcome import RejectCode
 
 BASE = "0123456789" * 4
@@ -116,6 +118,11 @@ def test_unknown_field_is_told_and_nothing_is_lost():
     assert row.notes == ("rows.jsonl:3: field `colour` isn't known and was ignored",)
 
 
+def test_columns_of_our_own_datasets_are_no_unknown_fields():
+    written = {f.name for f in dataclasses.fields(export.Row)} - {"fail_to_pass", "pass_to_pass"}
+    assert written <= KNOWN
+
+
 def test_misspelled_field_is_named_with_the_likely_one():
     problem = parsed(test_patch=..., tests_patch="x")
     assert problem.message == "lacks the field `test_patch`; it has `tests_patch`: is that the one?"
@@ -165,6 +172,7 @@ def test_numbers_and_times_are_read():
     assert row.pull_number == 7
     assert parsed(instance_id="acme__widgets").pull_number is None
     assert parsed(pull_number=9).pull_number == 9
+    assert parsed(issue_numbers=[3, 1]).issue_numbers == (3, 1)
 
 
 @given(
