@@ -136,10 +136,14 @@ def sandbox_options(plan: Plan, variables: Mapping[str, str], cwd: str) -> bytes
     return b"".join(os.fsencode(option) + b"\0" for option in options)
 
 
+_GATE = 'echo >&3; read -r go || exit 125; exec "$@"'
+"""Says that the sandbox stands and waits for the supervisor's word; see `supervise`."""
+
+
 def limited(argv: Sequence[str], limits: Limits) -> tuple[str, ...]:
-    """Return a command under the limits that only count inside: processes of this user namespace."""
+    """Return a command behind the gate and under the limits that count inside: per user namespace."""
     return (
-        "/usr/bin/prlimit",
+        *("/bin/sh", "-c", _GATE, "sh", "/usr/bin/prlimit"),
         f"--nproc={limits.processes}:{limits.processes}",
         f"--nofile={limits.open_files}:{limits.open_files}",
         f"--fsize={limits.file_bytes}:{limits.file_bytes}",

@@ -94,14 +94,15 @@ def _in_memory(name: str, content: bytes) -> int:
 
 def _interpret(end: RawEnd) -> ExecResult:
     code = end.status.get("exit-code")
+    if not end.started or (code is None and end.killed_by is None and not end.main_killed):
+        said = (end.output + b"\n" + end.report).decode("utf-8", "replace").strip()
+        why = end.killed_by.value if end.killed_by else said[-400:] or "no message"
+        raise SandboxError(f"the sandbox broke before its command ended: {why}")
     if end.killed_by is not None:
         code, ended_by = None, end.killed_by
     elif end.main_killed:
         code, ended_by = None, EndedBy.MEMORY_LIMIT
-    elif code is None:
-        said = (end.output + b"\n" + end.report).decode("utf-8", "replace").strip()
-        raise SandboxError(f"the sandbox broke before its command ended: {said[-400:] or 'no message'}")
-    elif _SIGNAL_BASE < code <= _SIGNAL_BASE + _LAST_SIGNAL:
+    elif code is not None and _SIGNAL_BASE < code <= _SIGNAL_BASE + _LAST_SIGNAL:
         ended_by = EndedBy.SIGNALLED
     else:
         ended_by = EndedBy.EXITED

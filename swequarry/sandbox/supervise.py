@@ -1,7 +1,9 @@
 """Runs one sandbox process to its end: feeds it, reads it within bounds, keeps time, and buries it.
 
 Knows nothing of bubblewrap but the JSON lines of its `--json-status-fd`. Everything is done by the thread
-that started the process, which must stay alive: `--die-with-parent` follows the thread.
+that started the process, which must stay alive: `--die-with-parent` follows the thread. That option takes
+hold only after a few milliseconds; so the command waits for a line that is sent when the sandbox has said,
+by an empty line on the report, that all is set up. Who dies earlier leaves a sandbox that ends by itself.
 """
 
 import contextlib
@@ -21,6 +23,7 @@ from swequarry.sandbox.host import HostIdentity
 from swequarry.sandbox.watchdog import Watchdog
 
 _CHUNK = 1 << 16
+_READY, _GO = b"\n", b"\n"
 _BURIAL_S = 5.0
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 """What the starting programs see; /proc/1/environ shows it to the sandbox."""
@@ -44,11 +47,15 @@ class Launch:
 
 @dataclass(slots=True, kw_only=True)
 class RawEnd:
-    """How the process ended, before it is interpreted. `status` has the JSON documents of bubblewrap."""
+    """How the process ended, before it is interpreted.
+
+    `status` has the JSON documents of bubblewrap, `started` tells whether the command was let go.
+    """
 
     output: bytes
     report: bytes
     status: dict[str, int]
+    started: bool
     killed_by: EndedBy | None
     memory_events: int
     process_events: int
@@ -94,7 +101,8 @@ class _Run:
 
     def __init__(self, launch: Launch, limits: Limits, stdin: bytes) -> None:
         self._limits = limits
-        self._stdin = memoryview(stdin)
+        self._stdin = memoryview(_GO + stdin)
+        self._started = False
         self._status_reader = launch.status_reader
         self._first_process: int | None = None
         self._streams: dict[int, _Stream] = {}
@@ -106,9 +114,8 @@ class _Run:
         self._disk = DiskWatch(launch.disk, limits.disk_bytes) if launch.disk else None
         self._killed_by: EndedBy | None = None
         self._output = self._read_from(self._process.stdout, limits.output_bytes)
-        self._report = self._read_from(self._process.stderr, limits.report_bytes)
+        self._report = self._read_from(self._process.stderr, limits.report_bytes + len(_READY))
         self._status = self._read_from(launch.status_reader, _CHUNK)
-        self._feed()
 
     def _read_from(self, source: object, limit: int) -> _Stream:
         descriptor = source if isinstance(source, int) else source.fileno()  # type: ignore[attr-defined]
@@ -116,13 +123,14 @@ class _Run:
         self._selector.register(descriptor, selectors.EVENT_READ)
         return self._streams.setdefault(descriptor, _Stream(limit))
 
-    def _feed(self) -> None:
-        assert self._process.stdin is not None  # noqa: S101
-        if self._stdin:
+    def _let_go(self) -> None:
+        """Send the line that the command waits for, and its own input after it."""
+        if self._started or not self._report.data.startswith(_READY):
+            return
+        self._started = True
+        if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
             self._selector.register(self._process.stdin, selectors.EVENT_WRITE)
-        else:
-            self._process.stdin.close()
 
     def to_end(self) -> RawEnd:
         deadline = self._began + self._limits.wall_s
@@ -140,8 +148,9 @@ class _Run:
             self._bury()
         return RawEnd(
             output=bytes(self._output.data),
-            report=bytes(self._report.data),
+            report=bytes(self._report.data.removeprefix(_READY)),
             status=self._documents(),
+            started=self._started,
             killed_by=self._killed_by,
             memory_events=self._watchdog.memory_events,
             process_events=self._watchdog.process_events,
@@ -185,6 +194,7 @@ class _Run:
         self._streams[descriptor].take(chunk)
         if descriptor == self._status_reader:
             self._hold_first_process()
+        self._let_go()
 
     def _hold_first_process(self) -> None:
         """Take a handle of the namespace's first process while its pid can't mean another one yet."""
