@@ -191,7 +191,7 @@ class SandboxBackend(Protocol):
     def import_tree(self, source: Path, key: str) -> World:
         """Store a copy of a host folder as the /testbed of a new world; keeps an existing one.
 
-        Modes, links and mtimes are kept, owners become the sandbox user.
+        Modes, links and mtimes (to the second) are kept, owners become the sandbox user.
         """
 
     def create(
