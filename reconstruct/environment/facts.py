@@ -1,13 +1,14 @@
 """Everything that a source tree says about how to build and test it, in one frozen value."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reconstruct.environment.evidence.ci import CiFacts, read_ci
 from reconstruct.environment.evidence.conda import read_conda_files
 from reconstruct.environment.evidence.imports import scan_imports
+from reconstruct.environment.evidence.ini import IniFile
 from reconstruct.environment.evidence.layout import read_layout
 from reconstruct.environment.evidence.model import (
     CondaFile,
@@ -91,32 +92,25 @@ def collect_facts(tree: Path) -> ProjectFacts:
     files = SourceTree.open(tree)
     pyproject = load_pyproject(files, notes)
     setup_cfg = load_ini("setup.cfg", files, notes)
-    stated = (
-        read_pyproject(pyproject, files.read(PYPROJECT, notes) or "", notes),
-        read_setup_cfg(setup_cfg, files, notes),
-        read_setup_py(files, notes),
-    )
+    own = _own_metadata(files, notes, setup_cfg, pyproject)
     tox = read_tox(files, notes, setup_cfg, pyproject)
     nox = read_nox(files, notes)
     ci = read_ci(files, notes)
     pytest = read_pytest_settings(files, notes, setup_cfg, pyproject)
     imports = scan_imports(files, notes)
-    source = _first(m.version_source for m in stated)
-    framework = _framework(stated, tox, ci, pytest, imports)
-    notes.note("test_framework", framework, ".")
-    return ProjectFacts(
-        name=_first(m.name for m in stated),
-        version=_first(m.version for m in stated),
-        requires_python=next((m.requires_python for m in stated if m.requires_python), ()),
-        pythons=_unique(h for m in stated for h in m.pythons) + tox.pythons + nox.pythons + ci.pythons,
-        build_backend=stated[0].build_backend,
-        build_requires=_build_requires(stated),
+    found = ProjectFacts(
+        name=own.name,
+        version=own.version,
+        requires_python=own.requires_python,
+        pythons=own.pythons + tox.pythons + nox.pythons + ci.pythons,
+        build_backend=own.build_backend,
+        build_requires=own.build_requires,
         has_pyproject=files.has(PYPROJECT),
         has_setup_py=files.has("setup.py"),
-        is_package=any(m.is_package for m in stated),
-        version_source=source,
-        dependencies=_dependencies(stated, source, files, notes),
-        groups=_groups(stated),
+        is_package=own.is_package,
+        version_source=own.version_source,
+        dependencies=own.dependencies,
+        groups=own.groups,
         tox=tox,
         nox=nox.installs,
         ci=ci.installs,
@@ -126,17 +120,38 @@ def collect_facts(tree: Path) -> ProjectFacts:
         layout=read_layout(files, notes),
         imports=imports,
         apt_packages=ci.apt_packages,
-        framework=framework,
-        evidence=notes.entries(),
+        framework=_framework(own, tox, ci, pytest, imports),
+    )
+    notes.note("test_framework", found.framework, ".")
+    return replace(found, evidence=notes.entries())
+
+
+def _own_metadata(
+    files: SourceTree, notes: Notebook, setup_cfg: IniFile | None, pyproject: Mapping[str, Any]
+) -> Metadata:
+    """What the three files of metadata say together; where two say the same thing, the first counts."""
+    stated = (
+        read_pyproject(pyproject, files.read(PYPROJECT, notes) or "", notes),
+        read_setup_cfg(setup_cfg, files, notes),
+        read_setup_py(files, notes),
+    )
+    source = _first(m.version_source for m in stated)
+    return Metadata(
+        name=_first(m.name for m in stated),
+        version=_first(m.version for m in stated),
+        requires_python=next((m.requires_python for m in stated if m.requires_python), ()),
+        pythons=tuple(dict.fromkeys(hint for m in stated for hint in m.pythons)),
+        dependencies=_dependencies(stated, source, files, notes),
+        groups=_groups(stated),
+        build_backend=stated[0].build_backend,
+        build_requires=_build_requires(stated),
+        version_source=source,
+        is_package=any(m.is_package for m in stated),
     )
 
 
 def _first(values: Iterable[str | None]) -> str | None:
     return next((value for value in values if value), None)
-
-
-def _unique(hints: Iterable[PythonHint]) -> tuple[PythonHint, ...]:
-    return tuple(dict.fromkeys(hints))
 
 
 def _build_requires(stated: tuple[Metadata, ...]) -> tuple[str, ...]:
@@ -163,12 +178,10 @@ def _groups(stated: tuple[Metadata, ...]) -> tuple[Group, ...]:
     return tuple(found.values())
 
 
-def _framework(
-    stated: tuple[Metadata, ...], tox: ToxFacts, ci: CiFacts, pytest: PytestNeeds, imports: ImportedNames
-) -> str:
+def _framework(own: Metadata, tox: ToxFacts, ci: CiFacts, pytest: PytestNeeds, imports: ImportedNames) -> str:
     """The runner that the project seems to use: pytest, nose, django or unittest."""
     commands = f"{tox.command_text}\n{ci.commands}"
-    named = {name_of(text) for metadata in stated for group in metadata.groups for text in group.requirements}
+    named = {name_of(text) for group in own.groups for text in group.requirements}
     if "manage.py test" in commands or "django-admin test" in commands:
         return "django"
     if (

@@ -87,14 +87,26 @@ def is_not_needed(name: str) -> bool:
 
 
 @cache
-def _not_needed_names() -> frozenset[str]:
+def is_heavy(name: str) -> bool:
+    """Whether a distribution is so large that it isn't taken along on the chance that it is of use."""
+    return any(fnmatchcase(name, pattern) for pattern in _not_needed_table()["heavy"])
+
+
+@cache
+def _not_needed_table() -> Mapping[str, list[str]]:
     table: Mapping[str, list[str]] = _load("not_needed.yaml")
-    return frozenset(name for kind, names in table.items() if kind != "patterns" for name in names)
+    return table
+
+
+@cache
+def _not_needed_names() -> frozenset[str]:
+    kinds = _not_needed_table().items()
+    return frozenset(name for kind, names in kinds if kind not in {"heavy", "patterns"} for name in names)
 
 
 @cache
 def _not_needed_patterns() -> tuple[str, ...]:
-    return tuple(_load("not_needed.yaml")["patterns"])
+    return tuple(_not_needed_table()["patterns"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

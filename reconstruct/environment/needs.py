@@ -20,7 +20,12 @@ from reconstruct.environment.evidence.requirement_files import rank_name
 from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.evidence.tox_names import environment_for, holds
 from reconstruct.environment.facts import ProjectFacts
-from reconstruct.environment.knowledge import import_distributions, is_not_needed, plugin_table
+from reconstruct.environment.knowledge import (
+    import_distributions,
+    is_heavy,
+    is_not_needed,
+    plugin_table,
+)
 from reconstruct.environment.requirement_sets import (
     RUNNER,
     is_runner_part,
@@ -92,6 +97,8 @@ class _Chooser:
         first += [name for name in map(name_of, wanted) if name in CORE - have]
         first += self._imports(self._changed.needed)
         present = {name_of(t) for t in (*first, *self._facts.dependencies)}
+        if not self._runner_pins:
+            wanted = [unpinned(text) for text in wanted]
         optional = [*wanted, *self._imports(self._changed.wanted), *self._plugins()]
         chosen = self._tools_unpinned(first if self._runner_pins else without_runner_pins(first))
         return TestNeeds(
@@ -225,7 +232,12 @@ class _Chooser:
         conda = _conda_file(self._facts.conda_files, self._python)
         if conda is not None:
             texts += [*conda.names, *conda.requested.requirements]
-        return [t for t in self._kept(texts) if is_plugin(t) or self._is_imported(name_of(t))]
+        return [text for text in self._kept(texts) if self._is_worth_it(name_of(text), text)]
+
+    def _is_worth_it(self, name: str, text: str) -> bool:
+        if is_heavy(name):
+            return bool(self._import_names(name) & self._changed.wanted)
+        return is_plugin(text) or self._is_imported(name)
 
     def _is_imported(self, distribution: str) -> bool:
         lowered = {name.lower() for name in self._imported}

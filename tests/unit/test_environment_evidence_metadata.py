@@ -141,6 +141,24 @@ def test_setup_called_in_a_function_with_collected_arguments_is_found(tmp_path):
     assert group(facts, Origin.TESTS_REQUIRE, "tests_require") == ("pytest",)
 
 
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('["alpha>=%s" % low]', ("alpha>=1.2",)),
+        ('["alpha>=%s,<%s" % (low, 3)]', ("alpha<3,>=1.2",)),
+        ('["alpha>={}".format(low)]', ("alpha>=1.2",)),
+        ('[f"alpha>={low}"]', ("alpha>=1.2",)),
+        ('["alpha>=" + low]', ("alpha>=1.2",)),
+        ('["alpha%100000000s" % low, "beta"]', ("beta",)),
+        ('["alpha{:>100000000}".format(low), "beta"]', ("beta",)),
+        ('["alpha>=%s" % unknown, "beta"]', ("beta",)),
+    ],
+)
+def test_texts_put_together_are_followed_unless_they_can_grow_at_will(tmp_path, expression, expected):
+    setup = f"from setuptools import setup\nlow = '1.2'\nsetup(name='demo', install_requires={expression})\n"
+    assert facts_of(tmp_path, {"setup.py": setup}).dependencies == expected
+
+
 def test_setup_py_of_python_2_still_gives_its_name(tmp_path):
     facts = facts_of(
         tmp_path,

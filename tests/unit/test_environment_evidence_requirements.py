@@ -2,7 +2,7 @@
 
 import pytest
 from evidence_trees import opened
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
@@ -86,6 +86,7 @@ def test_every_plain_requirement_survives_whole(name, bounds):
 
 
 @given(st.text(max_size=200))
+@example("0\u00b90")
 def test_no_text_breaks_the_parser_and_what_it_calls_named_can_be_read_again(text):
     for line in parse_requirement_text(text):
         if line.kind is Kind.NAMED:

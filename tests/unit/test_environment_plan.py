@@ -305,6 +305,17 @@ def test_names_of_ci_are_optional_and_only_if_imported(tmp_path):
     assert (plain.requirements, plain.optional) == (best.requirements, ())
 
 
+def test_very_large_names_of_ci_come_only_with_a_test_that_imports_them(tmp_path):
+    files = {
+        "setup.py": setup_py(),
+        ".github/workflows/ci.yml": WORKFLOW.replace("alpha", "tensorflow"),
+        "demo/__init__.py": "import tensorflow\n",
+    }
+    assert "tensorflow" not in plan(tmp_path / "a", files)[0].optional
+    tests = {"tests/test_a.py": "def test_a():\n    import tensorflow\n"}
+    assert "tensorflow" in plan(tmp_path / "b", files, tests=tests)[0].optional
+
+
 def test_conda_file_of_the_chosen_python_is_taken(tmp_path):
     body = "channels: [c]\ndependencies: [python={}, {}]\n"
     files = {

@@ -15,7 +15,7 @@ _OPTION: Final = re.compile(
 )
 _TRAILING_OPTIONS: Final = re.compile(r"\s--?(?:hash|global-option|install-option|config-settings)\b.*$")
 _EXTRAS: Final = re.compile(r"^(?P<place>[^\[\]]*)\[(?P<extras>[\w.,\s-]*)\]$")
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?")
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SCHEME: Final = re.compile(r"(?:git|hg|svn|bzr)\+|[a-z][a-z0-9+.-]*://|git@", re.IGNORECASE)
 _NAMED_URL: Final = re.compile(r"[\w.-]+\s*(?:\[[^\]]*\])?\s*@\s*\S")
 _STAR_BOUND: Final = re.compile(r"(>=|<=|>|<|~=)\s*(\d+(?:\.\d+)*)\.\*")

@@ -29,7 +29,7 @@ def read_setup_py(tree: SourceTree, notes: Notebook) -> Metadata:
         return _from_text(text, notes)
     call, function = _find_setup(module)
     if call is None:
-        return Metadata(is_package=False)
+        return Metadata(is_package=True)
     static = StaticModule(lambda name: _requirements_named(name, tree, notes))
     static.run(module.body)
     if function is not None:

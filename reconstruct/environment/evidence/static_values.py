@@ -90,6 +90,8 @@ class StaticModule:
                 return self._dict(node)
             case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
                 return _add(self.value(left), self.value(right))
+            case ast.BinOp(left=left, op=ast.Mod(), right=right):
+                return _filled(self.value(left), "%s", self.value(right))
             case ast.JoinedStr(values=parts):
                 texts = [self.value(p.value if isinstance(p, ast.FormattedValue) else p) for p in parts]
                 return "".join(texts) if all(isinstance(t, str) for t in texts) else UNKNOWN
@@ -276,6 +278,18 @@ def _add(left: Any, right: Any) -> Any:
     return left if isinstance(left, list) and right is UNKNOWN else UNKNOWN
 
 
+def _filled(template: Any, hole: str, values: Any) -> Any:
+    """Put texts into `%s` or `{}`; other directives can ask for any amount of memory and aren't followed."""
+    texts = values if isinstance(values, list) else [values]
+    if not isinstance(template, str) or not all(isinstance(t, str | int | float) for t in texts):
+        return UNKNOWN
+    parts = template.split(hole)
+    if len(parts) != len(texts) + 1 or any(hole[0] in part for part in parts):
+        return UNKNOWN
+    filled = "".join(part + str(text) for part, text in zip(parts, [*texts, ""], strict=True))
+    return filled if len(filled) <= MAX_CHARS else UNKNOWN
+
+
 def _lookup(owner: Any, key: Any) -> Any:
     if isinstance(owner, dict) and isinstance(key, str):
         return owner.get(key, UNKNOWN)
@@ -291,7 +305,7 @@ def _flatten(value: Any) -> Any:
     return [item for row in rows if isinstance(row, list) for item in row][: MAX_ITEMS + 1]
 
 
-def _call_method(owner: Any, name: str, arguments: list[Any]) -> Any:  # noqa: PLR0911 - one return per method
+def _call_method(owner: Any, name: str, arguments: list[Any]) -> Any:  # noqa: PLR0911
     match owner, name, arguments:
         case list(), "copy", []:
             return list(owner)
@@ -307,4 +321,6 @@ def _call_method(owner: Any, name: str, arguments: list[Any]) -> Any:  # noqa: P
             return owner.split(separator)
         case str(), "strip", []:
             return owner.strip()
+        case str(), "format", [*values]:
+            return _filled(owner, "{}", values)
     return UNKNOWN
