@@ -54,7 +54,7 @@ def _no_space(error: BaseException) -> bool:
 def _storage_errors(location: str) -> Iterator[None]:
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         if _no_space(error):
             raise DiskFullError(
                 f"can't write the ledger {location}: no space left; free some or move the workspace, "
@@ -109,7 +109,8 @@ class Database:
         if path is None:
             yield
             return
-        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        with _storage_errors(self.label):
+            handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield

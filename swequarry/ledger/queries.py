@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from swequarry.ledger.attempts import Attempt, all_of_items
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.tables import items
+from swequarry.ledger.tables import attempts, items
 
 _CHUNK = 500
 """Bound on the parameters of one query; SQLite allows 999 in old builds."""
@@ -31,3 +31,9 @@ def similar_items(ledger: Ledger, part: str, limit: int = 10) -> tuple[str, ...]
     with ledger.database.read() as connection:
         names = (str(name) for name in connection.scalars(query))
         return tuple(name for name in names if part.lower() in name.lower())[:limit]
+
+
+def count_attempts(ledger: Ledger) -> int:
+    """Return how many tries of all stages there ever were."""
+    with ledger.database.read() as connection:
+        return int(connection.execute(select(func.count()).select_from(attempts)).scalar_one())
