@@ -41,7 +41,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     """
     if path.suffix == ".parquet":
         try:
-            data = pq.read_table(path).to_pylist()
+            data = pq.ParquetFile(path).read().to_pylist()
         except (OSError, ValueError) as error:
             raise InputError(f"can't read {path} as parquet: {error}") from error
         return tuple(from_columns(columns, f"{path}: row {n}") for n, columns in enumerate(data, 1))

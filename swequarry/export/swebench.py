@@ -10,13 +10,15 @@ manifest.json              files and tasks with their hashes, tasks left out wit
 ```
 """
 
+import io
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from swequarry.config import ExportSettings
@@ -31,6 +33,7 @@ from swequarry.records import StatementKind, Task, canonical_json
 
 DATA = "data"
 RECORDS = "records"
+_BLOCK = 1 << 20
 _NOTHING_AROUND = Surroundings()
 
 
@@ -83,22 +86,34 @@ def select(
     return Selection(released=tuple(released), rows=tuple(rows), left_out=tuple(left_out))
 
 
-def _write_jsonl(path: Path, rows: Sequence[Row], form: RowForm) -> None:
+def _json_lines(rows: Sequence[Row], form: RowForm) -> list[bytes]:
     # ASCII: readers that split lines at U+2028 or NEL, as str.splitlines does, must not cut a row.
-    with path.open("w", encoding="ascii", newline="\n") as stream:
-        for row in rows:
-            stream.write(json.dumps(to_columns(row, form), ensure_ascii=True) + "\n")
+    return [json.dumps(to_columns(row, form), ensure_ascii=True).encode("ascii") + b"\n" for row in rows]
 
 
-def _write_parquet(path: Path, rows: Sequence[Row], form: RowForm) -> None:
-    table = pa.Table.from_pylist([to_columns(row, form) for row in rows], schema=arrow_schema(form))
-    pq.write_table(table, path, compression="zstd", row_group_size=1000, version="2.6")
+def _table(lines: Sequence[bytes], form: RowForm) -> pa.Table:
+    """Return JSON lines as a table of the form's schema.
+
+    Arrow reads the JSON itself: its conversion of Python objects imports pandas wherever that is installed.
+    """
+    schema = arrow_schema(form)
+    if not lines:
+        return schema.empty_table()
+    whole_lines = pj.ReadOptions(
+        use_threads=False, block_size=max(_BLOCK, *(len(line) + 1 for line in lines))
+    )
+    as_declared = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    table = pj.read_json(io.BytesIO(b"".join(lines)), whole_lines, as_declared)
+    return table.select(schema.names).combine_chunks()
 
 
-_WRITERS: dict[str, Callable[[Path, Sequence[Row], RowForm], None]] = {
-    "jsonl": _write_jsonl,
-    "parquet": _write_parquet,
-}
+def _write_data(folder: Path, rows: Sequence[Row], form: RowForm) -> None:
+    lines = _json_lines(rows, form)
+    (folder / f"{form.value}.jsonl").write_bytes(b"".join(lines))
+    table = _table(lines, form)
+    pq.write_table(
+        table, folder / f"{form.value}.parquet", compression="zstd", row_group_size=1000, version="2.6"
+    )
 
 
 def _write_records(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> None:
@@ -137,8 +152,7 @@ class SwebenchExporter:
             _write_records(folder / RECORDS, selection.released, get_blob)
             (folder / DATA).mkdir()
             for form in RowForm:
-                for suffix, write in _WRITERS.items():
-                    write(folder / DATA / f"{form.value}.{suffix}", selection.rows, form)
+                _write_data(folder / DATA, selection.rows, form)
             card = make_card(selection.rows, selection.left_out, settings, surroundings)
             (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
             manifest = make_manifest(

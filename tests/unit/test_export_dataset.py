@@ -3,6 +3,7 @@
 import json
 import random
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -298,3 +299,14 @@ def test_broken_line_is_named_by_file_and_line(tmp_path):
     path.write_text("\n{broken\n")
     with pytest.raises(InputError, match=r"rows\.jsonl:2: not JSON"):
         read_rows(path)
+
+
+def test_parquet_keeps_its_schema_and_any_text(tmp_path):
+    blobs = Blobs()
+    texts = ["\0 \U0001f600 \u2028", "2024-01-01T00:00:00Z", "1.5", "null", "", "x" * 2_000_000]
+    tasks = [make_task(blobs, number=n, statement=text) for n, text in enumerate(texts)]
+    write(blobs, tasks, tmp_path / "d")
+    for form in RowForm:
+        path = tmp_path / "d/data" / f"{form.value}.parquet"
+        assert pq.read_schema(path).equals(arrow_schema(form))
+        assert [row.problem_statement for row in read_rows(path)] == texts
