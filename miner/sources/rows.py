@@ -32,8 +32,8 @@ _NOT_NEEDED = (
     # SWE-bench and its successors
     "version environment_setup_commit difficulty image eval_script log_parser eval_type image_assets"
     # SWE-rebench, SWE-Gym, SWE-bench-Live
-    " test_assets docker_image image_name install_config requirements environment meta license_name license commit_name"
-    " commit_url commit_urls test_cmd test_cmds all_hints_text language repo_language split index"
+    " test_assets docker_image image_name install_config requirements environment meta license_name license"
+    " commit_name commit_url commit_urls test_cmd test_cmds all_hints_text language repo_language split index"
     # this program's own datasets
     " image_digest license_spdx license_evidence statement_kind created_at_kind test_framework test_files"
     " dropped_tests quarantined_tests environment_id python_version verification provenance strength review"
