@@ -26,7 +26,7 @@ from swequarry.errors import InputError
 from swequarry.export.card import make_card
 from swequarry.export.columns import RowForm, arrow_schema, to_columns
 from swequarry.export.folder import replaced_folder
-from swequarry.export.interface import ExportedFile, GetBlob, LeaveOutReason, LeftOut, Surroundings
+from swequarry.export.interface import ExportedFile, Exporter, GetBlob, LeaveOutReason, LeftOut, Surroundings
 from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
 from swequarry.export.rows import Row, make_row
 from swequarry.records import StatementKind, Task, canonical_json
@@ -164,3 +164,7 @@ class SwebenchExporter:
             )
             (folder / MANIFEST).write_bytes(manifest)
             return describe_folder(folder)
+
+
+EXPORTER: Exporter = SwebenchExporter()
+"""Every format's module offers its exporter under this name."""
