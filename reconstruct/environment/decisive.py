@@ -5,7 +5,7 @@ import re
 _DECISIVE = re.compile(
     r"No solution found|[Bb]ecause |Failed to |was not found|no version|error:|Error|ERROR|\bfatal:|"
     r"[Nn]o such file|not satisf|has no attribute|can't |cannot |ended by|newer than the cut-off|is invalid|"
-    r"No module named|hides the tree|nearest tag|[Cc]onflict"
+    r"No module named|hides the tree|imported from|nearest tag|[Cc]onflict"
 )
 _LIMIT = 12
 _WIDTH = 400
