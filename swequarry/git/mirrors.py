@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,7 @@ class MirrorLocator:
                 return Repository.open(path)
         cached = self.cache / f"{repo.owner}+{repo.name}.git"
         if not cached.exists():
-            self._clone(self.url.format(owner=repo.owner, name=repo.name), cached)
+            self._clone(_whole_url(self.url.format(owner=repo.owner, name=repo.name)), cached)
         return Repository.open(cached)
 
     def _clone(self, url: str, destination: Path) -> None:
@@ -63,6 +64,11 @@ class MirrorLocator:
             ) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _whole_url(url: str) -> str:
+    """Return a URL that means the same in every folder: a relative path becomes absolute."""
+    return os.fspath(Path(url).absolute()) if Path(url).exists() else url
 
 
 def _fetch_whole(url: str, clone: Path) -> None:
@@ -94,13 +100,11 @@ def fetch_commit(repository: Repository, sha: CommitSha, url: str) -> bool:
     if not (repository.path / OURS).exists():
         return False
     place = Place(git_dir=repository.path, network=True)
-    whole = ["--unshallow"] if (repository.path / "shallow").exists() else []
-    for wanted in ([sha], [*whole, "--no-tags", "--end-of-options", url, *_REFSPECS]):
-        arguments = wanted if len(wanted) > 1 else ["--no-tags", "--end-of-options", url, *wanted]
-        try:
-            run_git(["fetch", "--quiet", *arguments], place)
-        except GitError:
-            continue
+    deepen = ["--unshallow"] if (repository.path / "shallow").exists() else []
+    for options, wanted in (([], [sha]), (deepen, _REFSPECS)):
+        command = ["fetch", "--quiet", "--no-tags", *options, "--end-of-options", _whole_url(url), *wanted]
+        with suppress(GitError):  # many servers refuse bare ids
+            run_git(command, place)
         if repository.has(sha):
             return True
     return False

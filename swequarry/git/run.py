@@ -31,7 +31,6 @@ _SETTINGS: dict[str, str] = {
     "core.precomposeUnicode": "false",
     "core.protectNTFS": "false",  # `a\b` and `aux` are good file names on Linux
     "core.protectHFS": "false",
-    "core.fsync": "none",  # what we make is renamed into place whole, or made again
     "gc.auto": "0",
     "maintenance.auto": "false",
     "log.showSignature": "false",
@@ -39,6 +38,12 @@ _SETTINGS: dict[str, str] = {
     "init.defaultBranch": "main",
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "60",
+}
+
+_LOCAL_SETTINGS: dict[str, str] = {
+    "core.fsync": "none",  # what is made without the network can be made again
+    "core.packedGitWindowSize": "16m",  # bounds what git maps of large packs; costs no time that shows
+    "core.packedGitLimit": "128m",
 }
 
 _SCRUBBED: dict[str, str] = {
@@ -105,7 +110,8 @@ class Place:
         if self.network:
             env |= {name: os.environ[name] for name in _NETWORK_VARIABLES if name in os.environ}
             env |= {"GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
-        return env | _settings_as_environment(_SETTINGS)
+            return env | _settings_as_environment(_SETTINGS)
+        return env | _settings_as_environment(_SETTINGS | _LOCAL_SETTINGS)
 
 
 def _settings_as_environment(settings: Mapping[str, str]) -> dict[str, str]:

@@ -48,6 +48,10 @@ _DIFF_OPTIONS = (
 
 _NO_DATA = re.compile(r"cannot apply binary patch to|necessary postimage|missing binary patch data")
 _UNREADABLE = re.compile(r"^(?:failed to read|unable to read|cannot read the current contents) ")
+_MACHINERY = re.compile(
+    r"unable to (?:write|create)|could not (?:write|create)|[Nn]o space left|[Qq]uota exceeded"
+    r"|[Oo]ut of memory|[Cc]annot allocate|[Ii]nput/output error|Too many open files|Read-only file system"
+)
 _NULL_SHA = "0" * 40
 
 
@@ -96,8 +100,8 @@ def _parse_raw(output: bytes) -> tuple[ChangedPath, ...]:
 
 
 def _apply_error(error: GitError) -> GitError | PatchError:
-    if error.status < 0 or not error.stderr:
-        return error  # killed, or silent: that says nothing about the patch
+    if error.status < 0 or not error.stderr or _MACHINERY.search(error.stderr):
+        return error  # that says nothing about the patch
     lines = [line.removeprefix("error: ").removeprefix("fatal: ") for line in error.stderr.splitlines()]
     if any(_UNREADABLE.search(line) for line in lines):
         return ObjectMissingError(
@@ -229,7 +233,7 @@ class TreeWorkbench:
         """
         changes = self.changes(old, new)
         entries = [_new_entry(c) for c in changes if c.new_path and c.new_mode != GITLINK_MODE]
-        removed = {c.old_path for c in changes if c.new_path is None and c.old_path is not None}
+        removed = {c.old_path for c in changes if c.old_path and (c.new_path is None or _swaps_submodule(c))}
         for path in [*removed]:  # a folder that becomes a file goes first, with whatever else lies in it
             removed.update(e.path for e in entries if path.startswith(e.path + b"/"))
         with tempfile.TemporaryDirectory(prefix="swequarry-delta-", dir=self._parent) as folder:
@@ -256,6 +260,10 @@ class TreeWorkbench:
 
 def _new_entry(change: ChangedPath) -> TreeEntry:
     return TreeEntry(path=change.new_path or b"", mode=change.new_mode, kind="blob", sha=change.new_sha)
+
+
+def _swaps_submodule(change: ChangedPath) -> bool:
+    return change.old_mode != change.new_mode and GITLINK_MODE in {change.old_mode, change.new_mode}
 
 
 def _read_back(root: Path, entry: TreeEntry) -> FileContent:

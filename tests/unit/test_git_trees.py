@@ -335,6 +335,17 @@ def test_folder_that_becomes_a_file_goes_first(upstream, workbench):
     assert set(delta.files) == {b"d"}
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_submodule_that_becomes_a_file_or_back_leaves_no_rest(upstream, workbench, back):
+    file, module = (
+        upstream.tree({b"lib": b"1", b"x": b""}),
+        upstream.tree({b"lib": (SUBMODULE, b"1" * 40), b"x": b""}),
+    )
+    delta = workbench.delta(*((module, file) if back else (file, module)))
+    assert delta.removed == (b"lib",)
+    assert set(delta.files) == ({b"lib"} if back else set())
+
+
 def test_links_in_a_tree_lead_no_write_outside(upstream, workbench, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -372,6 +383,30 @@ def test_modes_do_not_depend_on_the_users_umask(upstream, workbench, tmp_path):
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "made" / "d" / "a").stat().st_mode) == 0o644
+
+
+# --- broken machinery --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stderr, status",
+    [
+        ("error: unable to write file .git/objects/aa: No space left on device", 128),
+        ("fatal: unable to write new index file", 128),
+        ("fatal: Out of memory, malloc failed", 128),
+        ("", 1),
+        ("error: x", -9),
+    ],
+)
+def test_full_disk_is_not_a_corrupt_patch(upstream, workbench, monkeypatch, stderr, status):
+    def broken(arguments, *_, **__):
+        raise GitError("git apply failed", argv=("git", *arguments), status=status, stderr=stderr)
+
+    base = upstream.tree({b"a": b"1\n"})
+    monkeypatch.setattr(workbench, "_load", lambda _: None)
+    monkeypatch.setattr("swequarry.git.trees.run_git", broken)
+    with pytest.raises(GitError, match="git apply failed"):
+        workbench.apply(base, b"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n")
 
 
 # --- missing objects ---------------------------------------------------------------------------------
