@@ -10,8 +10,8 @@ STAMP := $(VENV)/.installed
 $(STAMP): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 	  { [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps -e . ; \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -e . ; \
 	else \
 	  { [ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); } && \
 	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock && \

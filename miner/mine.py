@@ -5,7 +5,7 @@ Deterministic: the same input gives the same items in the same order, whoever mi
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time
 from pathlib import Path
 
@@ -147,13 +147,23 @@ def _day(text: str | None, name: str, end: time) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+def _ignore(_remark: str) -> None:
+    """Drop a remark."""
+
+
 def mine_unit(
-    unit: MineUnit, settings: Settings, locator: MirrorLocator, put_blob: PutBlob
+    unit: MineUnit,
+    settings: Settings,
+    locator: MirrorLocator,
+    put_blob: PutBlob,
+    remark: Callable[[str], None] = _ignore,
 ) -> Iterator[MinedItem]:
     """Yield every pull request or row of a unit as one item: a candidate, a rejection or a failure.
 
     Items of a repository come newest merge first, those of a file in its order. `limit` counts accepted
     candidates per repository; `since` and `until` are inclusive and compare the merge date (rows: creation).
+
+    `remark` is told of broken lines of the issues file, each with its place.
 
     Raises:
         RepositoryError: the unit's repository is missing (a row's missing repository fails that row alone).
@@ -175,12 +185,15 @@ def mine_unit(
         yield from rows.items(row_filter)
         return
     repository = locator.locate(unit.repo)
+    issues = read_issues(source.issues, unit.repo) if source.issues else None
+    for problem in issues.problems if issues else ():
+        remark(problem)
     pulls = GitSource(
         repository=repository,
         repo=unit.repo,
         history=merged_pulls(repository, unit.repo, source.branch),
         curate=settings.curate,
-        issues=read_issues(source.issues, unit.repo) if source.issues else None,
+        issues=issues,
         put_blob=put_blob,
         licences=LicenceReader(repository),
     )

@@ -17,6 +17,7 @@ from swequarry.pipeline.run import RunSummary, run_settings
 from swequarry.pipeline.workspace import Workspace
 
 Set = Annotated[list[str] | None, typer.Option("--set", help="Override a setting: `--set verify.runs=5`.")]
+_REMARKS_SHOWN = 10
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes.")]
 
 
@@ -103,6 +104,7 @@ def run_and_publish(settings: Settings, *, as_json: bool = False, quiet: bool = 
         "rejected": published.rejected,
         "failed": published.failed,
         "unfinished": published.unfinished,
+        "remarks": list(summary.remarks),
         "dataset_sha256": published.dataset_sha256,
         "dataset": str(published.dataset),
         "report": str(published.report),
@@ -119,6 +121,10 @@ def _tell(told: dict[str, object], summary: RunSummary) -> None:
         f"{told['candidates']} candidates = {told['accepted']} accepted + {told['rejected']} rejected"
         f" + {told['failed']} failed" + (f" + {told['unfinished']} unfinished" if told["unfinished"] else "")
     )
+    for remark in summary.remarks[:_REMARKS_SHOWN]:
+        note(f"input: {remark}")
+    if len(summary.remarks) > _REMARKS_SHOWN:
+        note(f"input: {len(summary.remarks) - _REMARKS_SHOWN} more remarks in the logs and in --json")
     if summary.halted:
         note(f"stopped early: {summary.halted}")
     if summary.interrupted:

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -117,15 +118,14 @@ class Crew:
         self._hands.clear()
 
     def _next(self, hand: Hand) -> Message:
-        try:
+        with suppress(EOFError, OSError):
             message: Message = hand.connection.recv()
-        except (EOFError, OSError):
-            how = self._bury(hand)
-            self._hands.remove(hand)
-            if hand.mark is None:
-                self._count_early_death(how)
-            return Died(how=how)
-        return message
+            return message
+        how = self._bury(hand)
+        self._hands.remove(hand)
+        if hand.mark is None:
+            self._count_early_death(how)
+        return Died(how=how)
 
     def _count_early_death(self, how: str) -> None:
         self._early_deaths += 1

@@ -6,7 +6,9 @@ from typing import TypeAlias
 
 from miner.mine import MineUnit, mine_units
 from swequarry.config import Settings
+from swequarry.ledger.attempts import AttemptStatus
 from swequarry.ledger.keys import StoredOutcome
+from swequarry.ledger.queries import attempts_of
 from swequarry.ledger.runs import Account, balance
 from swequarry.outcome import Accepted
 from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, RunReport, run_local
@@ -27,6 +29,7 @@ class RunSummary:
     run: int
     selected: tuple[str, ...]
     account: Account | None
+    remarks: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     interrupted: bool = False
     halted: str | None = None
@@ -65,7 +68,7 @@ class _Run:
     def make(self, units: Mapping[str, MineUnit]) -> RunSummary:
         mined = self._mine(units)
         if mined.interrupted or mined.halted:
-            return self._summary((), mined)
+            return self._summary((), mined, units)
         outcomes = self._outcomes(units, mined)
         candidates = self._store_candidates(outcomes)
         selected = tuple(outcome.item for outcome in outcomes)
@@ -74,7 +77,7 @@ class _Run:
             if outcome.item not in candidates:
                 self.house.workspace.ledger.settle(self.number, MINE, outcome)
         done = self._line(candidates)
-        return self._summary(selected, done)
+        return self._summary(selected, done, units)
 
     def _mine(self, units: Mapping[str, MineUnit]) -> RunReport:
         work = MineWork(settings_text(self.house.settings), dict(units))
@@ -112,13 +115,25 @@ class _Run:
         ledger = self.house.workspace.ledger
         return run_local(items, work, ledger, options, on_progress=lambda event: self.watch(phase, event))
 
-    def _summary(self, selected: tuple[str, ...], report: RunReport) -> RunSummary:
+    def _remarks(self, units: Mapping[str, MineUnit]) -> tuple[str, ...]:
+        """Return what was odd in the input, as the last mining of each unit found it."""
+        found = {
+            attempt.item: attempt.observed.get("remarks", ())
+            for attempt in attempts_of(self.house.workspace.ledger, tuple(units))
+            if attempt.status is AttemptStatus.DONE
+        }
+        return tuple(str(remark) for remarks in found.values() for remark in remarks)
+
+    def _summary(
+        self, selected: tuple[str, ...], report: RunReport, units: Mapping[str, MineUnit]
+    ) -> RunSummary:
         stopped = report.interrupted or report.halted is not None
         endings = self.house.workspace.ledger.endings(self.number)
         return RunSummary(
             run=self.number,
             selected=selected,
             account=None if stopped else balance(selected, endings),
+            remarks=self._remarks(units),
             unfinished=report.unfinished,
             interrupted=report.interrupted,
             halted=report.halted,

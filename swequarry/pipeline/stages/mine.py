@@ -30,5 +30,12 @@ class MineStage:
 
     def run(self, item: StageItem[MineUnit], context: StageContext) -> Sequence[StoredOutcome]:
         """Return one outcome for every pull request or row of the unit."""
-        mined = mine_unit(item.value, self.house.settings, self.house.locator, context.blobs.put)
-        return [stored(found.item, found.outcome) for found in mined]
+        house, outcomes = self.house, []
+        remarks: list[str] = []
+        for found in mine_unit(item.value, house.settings, house.locator, context.blobs.put, remarks.append):
+            outcomes.append(stored(found.item, found.outcome))
+            remarks += [f"{found.item}: {note}" for note in found.notes]
+        for remark in remarks:
+            context.log.warning("%s", remark)
+        context.observe(remarks=remarks)
+        return outcomes

@@ -1,0 +1,118 @@
+"""Yield and agreement on a published dataset: how many rows verify, and do the lists agree?
+
+    python -m benchmarks.rows --rows rows.jsonl --mirror "DIR/{owner}+{name}/repo" --workspace DIR
+
+Resumable: the same call continues. Prints a table per repository and each difference with its reason.
+"""
+
+import json
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.agreement import Agreement, compare
+from benchmarks.options import parser
+from miner.sources.rows import Row, read_rows
+from swequarry.config import parse_settings
+from swequarry.pipeline.publish import publish, read_run
+from swequarry.pipeline.run import run_settings
+from swequarry.pipeline.workspace import Workspace
+from swequarry.report.model import ReportData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One repository of the table."""
+
+    rows: int
+    verified: int
+    contained: int
+    exact: int
+    p2p_contained: int
+
+
+def main() -> None:
+    """Run the line over the rows and print the table."""
+    options = parser(__doc__ or "")
+    options.add_argument("--rows", type=Path, required=True)
+    given = options.parse_args()
+    rows = [row for row in read_rows(given.rows) if isinstance(row, Row)]
+    chosen = _sample(rows, given.sample)
+    settings = parse_settings(
+        {
+            "workspace": str(given.workspace),
+            "workers": given.workers,
+            "source": {
+                "kind": "rows",
+                "rows": str(_write(chosen, given.rows, given.workspace)),
+                "mirror": given.mirror,
+            },
+        }
+    )
+    summary = run_settings(settings, lambda _phase, event: print(event.item, event.status, file=sys.stderr))
+    workspace = Workspace.open(settings)
+    publish(workspace, summary.run)
+    _print(chosen, read_run(workspace, summary.run))
+
+
+def _sample(rows: Sequence[Row], size: int | None) -> list[Row]:
+    if size is None or size >= len(rows):
+        return list(rows)
+    places = sorted(random.Random(0).sample(range(len(rows)), size))
+    return [rows[place] for place in places]
+
+
+def _write(rows: Sequence[Row], source: Path, workspace: Path) -> Path:
+    names = {row.instance_id for row in rows}
+    workspace.mkdir(parents=True, exist_ok=True)
+    path = workspace / "rows.jsonl"
+    lines = [line for line in source.read_bytes().split(b"\n") if line.strip()]
+    path.write_bytes(b"".join(line + b"\n" for line in lines if json.loads(line)["instance_id"] in names))
+    return path
+
+
+def _print(rows: Sequence[Row], data: ReportData) -> None:
+    verified = {entry.task.instance_id: entry.task.verification for entry in data.tasks}
+    found: dict[str, dict[str, Agreement | None]] = defaultdict(dict)
+    for row in rows:
+        ours = verified.get(row.instance_id)
+        agreement = compare(ours, row.fail_to_pass or (), row.pass_to_pass or ()) if ours else None
+        found[row.repo.full_name][row.instance_id] = agreement
+    print("repository\trows\tverified\tF2P contained\tF2P exact\tP2P contained")
+    total: Counter[str] = Counter()
+    for repo, agreements in sorted(found.items()):
+        line = _line(tuple(agreements.values()))
+        cells = (line.rows, line.verified, line.contained, line.exact, line.p2p_contained)
+        print(repo, *cells, sep="\t")
+        total.update(dict(zip(Line.__slots__, cells, strict=True)))
+    print("total", *(total[name] for name in Line.__slots__), sep="\t")
+    _print_differences(found, data)
+
+
+def _line(agreements: Sequence[Agreement | None]) -> Line:
+    known = [agreement for agreement in agreements if agreement is not None]
+    return Line(
+        rows=len(agreements),
+        verified=len(known),
+        contained=sum(agreement.fail_to_pass_contained for agreement in known),
+        exact=sum(agreement.fail_to_pass_exact for agreement in known),
+        p2p_contained=sum(agreement.pass_to_pass_contained for agreement in known),
+    )
+
+
+def _print_differences(found: dict[str, dict[str, Agreement | None]], data: ReportData) -> None:
+    for agreements in found.values():
+        for instance, agreement in agreements.items():
+            if agreement is not None and not agreement.fail_to_pass_exact:
+                print(f"{instance}: missing {list(agreement.missing)[:5]} extra {list(agreement.extra)[:5]}")
+    for reject in data.rejects:
+        print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
+    for failure in data.failures:
+        print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m swequarry.cli` is the same as `swequarry`."""
+
+from swequarry.cli.main import main
+
+main()
