@@ -62,7 +62,7 @@ def test_first_signal_finishes_what_runs_and_starts_no_more(tmp_path: Path, numb
     assert child.returncode == 130, output
     assert "ended 1 unfinished 2" in output
     assert executor_work.notes(tmp_path) == ["split a"]
-    report = executor_work.run(tmp_path, ["a", "b", "c"], 0.0, ExecutorOptions(workers=1))
+    report = executor_work.run(tmp_path, ["a", "b", "c"], 0.0, ExecutorOptions(in_process=True))
     assert sorted(report.ended) == ["a", "b", "c"]
     assert executor_work.notes(tmp_path) == ["split a", "split b", "split c"]
 
