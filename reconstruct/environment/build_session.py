@@ -59,7 +59,8 @@ class BuildStoppedError(Exception):
 class BuildSession:
     """The steps of a build share it: where they run, for how long, and what they said.
 
-    `variables` are added to the environment of every step that has the index within reach.
+    `variables` are added to the environment of every step that has the index within reach. `project_name`
+    is the recipe's, or where that names none, what the project turned out to be called.
     """
 
     sandbox: Sandbox
@@ -69,9 +70,11 @@ class BuildSession:
     log: bytearray = field(default_factory=bytearray)
     durations_s: dict[str, float] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    project_name: str | None = field(init=False)
     _deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
+        self.project_name = self.recipe.project_name
         self._deadline = time.monotonic() + self.limits.wall_s
 
     def unpack(self) -> None:

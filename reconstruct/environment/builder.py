@@ -16,7 +16,7 @@ from reconstruct.environment.build_session import UV, BuildCause, BuildSession, 
 from reconstruct.environment.decisive import decisive_lines
 from reconstruct.environment.locks import LockedPackage, compare, merge, render_lock
 from reconstruct.environment.optional_tier import install_optional
-from reconstruct.environment.project import ProjectState, hide_absent_files, install_project
+from reconstruct.environment.project import ProjectState, hide_absent_files, inspect_project, place_project
 from swequarry.delta import TreeDelta
 from swequarry.errors import IndexUnavailableError, SandboxError
 from swequarry.records import BlobHash, Environment, Recipe, canonical_json, sha256_hex
@@ -138,8 +138,11 @@ def _steps(session: BuildSession, base_world: World, workshop: Workshop, proxy: 
     first = tiers.compile_first(session)
     _stop_at_reuploads(session, proxy)
     tiers.install(session, "install", first)
+    local = place_project(session)
+    if session.project_name is not None:
+        proxy.deny(session.project_name)
     optional = install_optional(session, first)
-    project = install_project(session)
+    project = inspect_project(session, local)
     lock = _settle_lock(session, merge(first, optional.lock), project)
     lock_hash = workshop.put_blob(render_lock(lock).encode("ascii"))
     _compile_bytecode(session, project)

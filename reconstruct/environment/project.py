@@ -63,12 +63,13 @@ def hide_absent_files(session: BuildSession) -> None:
         session.variables.update(own)
 
 
-def install_project(session: BuildSession) -> ProjectState:
-    """Install the project and its local packages from the tree and describe the result.
+def place_project(session: BuildSession) -> frozenset[str]:
+    """Install the project and its local packages from the tree; return their normalised names.
+
+    A project that the recipe doesn't name gets its name here.
 
     Raises:
-        BuildStoppedError: it can't be installed, isn't imported from the tree, or has a made-up version.
-        SandboxError: the interpreter isn't the one that was asked for.
+        BuildStoppedError: one can't be installed.
     """
     before = dict(_describe(session).installed)
     match session.recipe.install:
@@ -79,25 +80,38 @@ def install_project(session: BuildSession) -> ProjectState:
             session.online("project", argv, cause=BuildCause.PROJECT)
         case _:
             _install_editable(session, TESTBED, before)
+    after = dict(_describe(session).installed)
+    session.project_name = session.project_name or next(iter(sorted(set(after) - set(before))), None)
     for folder in session.recipe.local_packages:
-        _install_editable(session, _inside_tree(session, folder), before)
+        _install_editable(session, _inside_tree(session, folder), after)
+    if session.recipe.local_packages:
+        after = dict(_describe(session).installed)
+    own = {session.project_name} if session.project_name else set()
+    return frozenset(normalise(name) for name in own | set(after) - set(before))
+
+
+def inspect_project(session: BuildSession, local: frozenset[str]) -> ProjectState:
+    """Describe the finished environment, whose `local` distributions come from the tree.
+
+    Raises:
+        BuildStoppedError: the project isn't imported from the tree, or has a made-up version.
+        SandboxError: the interpreter isn't the one that was asked for.
+    """
     answer = _describe(session)
     _check_interpreter(session, answer.python)
     _check_origin(session, answer)
     _check_version(session, answer.project_version)
-    own = {session.recipe.project_name} if session.recipe.project_name else set()
-    added = own | {name for name, _ in answer.installed} - set(before)
     return ProjectState(
         python=answer.python,
         version=answer.project_version,
         installed=dict(answer.installed),
-        local=frozenset(normalise(name) for name in added),
+        local=local,
         site_packages=answer.site_packages,
     )
 
 
 def _describe(session: BuildSession) -> Description:
-    answer = session.script("describe", "describe.py", TESTBED, session.recipe.project_name or "")
+    answer = session.script("describe", "describe.py", TESTBED, session.project_name or "")
     try:
         return TypeAdapter(Description).validate_python(answer)
     except ValidationError as error:

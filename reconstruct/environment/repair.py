@@ -6,7 +6,7 @@ The rules lie in repair_rules.yaml; each has a test with the log line that it wa
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -92,10 +92,12 @@ def propose(
     """Return the first change that a rule proposes and that wasn't tried yet, or None.
 
     Rules that require something are taken together, so that three missing modules cost one build.
-    `only_improve` limits the rules to those that make a good trial better.
+    `only_improve` limits the rules to those that make a good trial better, and what they require goes to the
+    second tier.
     """
     text = _TERMINAL.sub("", log[-_LOG_LIMIT:].decode("utf-8", "replace"))
     rules = [r for r in repair_rules() if r.stage is stage and (r.improves or not only_improve)]
+    context = replace(context, into_optional=only_improve)
     joined = _require_together(recipe, text, rules, context, tried)
     if joined is not None:
         return joined

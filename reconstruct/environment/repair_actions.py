@@ -28,12 +28,14 @@ class RepairContext:
     """What a repair may build on.
 
     `named` are the normalised names of distributions in the repository's own files, `imported` the modules
-    that its tests import, `own_modules` what an import finds in the tree.
+    that its tests import, `own_modules` what an import finds in the tree. `into_optional` says that what is
+    required goes to the second tier, which can't change what works already.
     """
 
     named: frozenset[str] = frozenset()
     imported: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
+    into_optional: bool = False
 
 
 Values = Mapping[str, str]
@@ -158,7 +160,7 @@ def require_module(recipe: Recipe, values: Values, context: RepairContext) -> Re
     known = plugin_table().modules.get(values["module"]) or import_distributions().get(module)
     if known is None and normalise(module) in context.named:
         known = normalise(module)
-    return _required(recipe, known)
+    return _required(recipe, known, context)
 
 
 def require_well_known(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
@@ -166,39 +168,39 @@ def require_well_known(recipe: Recipe, values: Values, context: RepairContext) -
     module = next((m for m in context.imported if m.lower() == values["module"].lower()), None)
     if module is None or module in context.own_modules:
         return recipe
-    return _required(recipe, import_distributions().get(module))
+    return _required(recipe, import_distributions().get(module), context)
 
 
-def require_fixture(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
+def require_fixture(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
     """Require the plugin of a fixture."""
-    return _required(recipe, plugin_table().fixtures.get(values["fixture"]))
+    return _required(recipe, plugin_table().fixtures.get(values["fixture"]), context)
 
 
-def require_options(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
+def require_options(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
     """Require the plugins of command-line options."""
     table = plugin_table()
     for word in values["options"].split():
         option = word.partition("=")[0]
-        recipe = _required(recipe, table.options.get(option) or table.short_options.get(option))
+        recipe = _required(recipe, table.options.get(option) or table.short_options.get(option), context)
     return recipe
 
 
-def require_plugins(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
+def require_plugins(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
     """Require plugins that the settings of the runner demand."""
     for text in re.split(r",\s*", values["names"].strip()):
         if distribution_name(text) in plugin_table().distributions:
-            recipe = _required(recipe, text)
+            recipe = _required(recipe, text, context)
     return recipe
 
 
-def require_setting(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
+def require_setting(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
     """Require the plugin of a setting."""
-    return _required(recipe, plugin_table().settings.get(values["setting"]))
+    return _required(recipe, plugin_table().settings.get(values["setting"]), context)
 
 
-def require_marker(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
+def require_marker(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
     """Require the plugin of a marker."""
-    return _required(recipe, plugin_table().markers.get(values["marker"]))
+    return _required(recipe, plugin_table().markers.get(values["marker"]), context)
 
 
 def set_test_option(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
@@ -208,21 +210,22 @@ def set_test_option(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
     return replace(recipe, test_command=(*recipe.test_command, "-o", values["option"]))
 
 
-def _required(recipe: Recipe, requirement: str | None) -> Recipe:
+def _required(recipe: Recipe, requirement: str | None, context: RepairContext) -> Recipe:
     name = distribution_name(requirement or "")
     own = normalise(recipe.project_name) if recipe.project_name else ""
-    if not requirement or not name or name == own or (is_not_needed(name) and name not in _measuring()):
+    if not requirement or not name or name == own or (is_not_needed(name) and name not in _plugins()):
         return recipe
-    if any(distribution_name(line) == name for line in recipe.requirements):
+    present = {distribution_name(line) for line in recipe.requirements}
+    if name in present:
         return recipe
-    return replace(
-        recipe,
-        requirements=(*recipe.requirements, requirement),
-        optional=_without(recipe.optional, name),
-    )
+    if context.into_optional:
+        known = any(distribution_name(line) == name for line in recipe.optional)
+        return recipe if known else replace(recipe, optional=(*recipe.optional, requirement))
+    optional = _without(recipe.optional, name)
+    return replace(recipe, requirements=(*recipe.requirements, requirement), optional=optional)
 
 
-def _measuring() -> frozenset[str]:
+def _plugins() -> frozenset[str]:
     return plugin_table().distributions
 
 

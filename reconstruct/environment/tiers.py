@@ -135,14 +135,14 @@ def build_constraints(session: BuildSession) -> tuple[str, ...]:
 
 def project_exclusion(session: BuildSession) -> tuple[str, ...]:
     """The project is in place already: what optional packages want of it isn't looked for in the index."""
-    if session.recipe.project_name is None:
+    if session.project_name is None:
         return ()
-    return ("--excludes", session.write_lines("excludes.txt", [session.recipe.project_name]))
+    return ("--excludes", session.write_lines("excludes.txt", [session.project_name]))
 
 
 def without_project(session: BuildSession, packages: Sequence[LockedPackage]) -> tuple[LockedPackage, ...]:
     """Return packages without the project itself, which comes from the tree."""
-    own = normalise(session.recipe.project_name) if session.recipe.project_name else None
+    own = normalise(session.project_name) if session.project_name else None
     return merge([package for package in packages if package.name != own])
 
 

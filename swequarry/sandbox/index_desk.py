@@ -78,6 +78,12 @@ class IndexDesk:
         with self._guard:
             return tuple(self._trouble)
 
+    def deny(self, name: str) -> None:
+        """Hide one more distribution from now on."""
+        with self._guard:
+            self._view = replace(self._view, denied=self._view.denied | {pages.normalise(name)})
+            self._files = {k: f for k, f in self._files.items() if not _belongs_to(f, name)}
+
     def close(self) -> None:
         """Close the connections to the index."""
         self._upstream.close()
@@ -252,6 +258,11 @@ class IndexDesk:
     def _note(self, kind: str, name: str, detail: str = "") -> None:
         with self._guard:
             self._notes.add(IndexNote(kind=kind, name=name, detail=detail))
+
+
+def _belongs_to(file: IndexFile, name: str) -> bool:
+    """Whether a file may be of a distribution, going by how its name starts."""
+    return pages.normalise(file.filename).startswith(pages.normalise(name) + "-")
 
 
 def _ok(content_type: str, body: bytes | Path) -> Answer:

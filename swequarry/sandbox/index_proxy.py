@@ -96,6 +96,10 @@ class IndexProxy:
     ) -> None:
         self._cleanup.close()
 
+    def deny(self, name: str) -> None:
+        """Hide one more distribution from now on: a project's name may turn out during its build."""
+        self._desk.deny(name)
+
     @property
     def notes(self) -> tuple[IndexNote, ...]:
         """What the proxy hid, dated by another source or couldn't date, sorted."""

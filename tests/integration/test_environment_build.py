@@ -436,6 +436,17 @@ def test_project_that_is_not_installed_is_only_put_on_the_path(site):
     assert site.run(result.world, PYTHON, "-I", "-c", code).output.split() == [b"2", b"1"]
 
 
+def test_project_whose_name_turns_out_during_the_build_is_denied_all_the_same(site):  # B026
+    site.index.wheel("demo", "1.1", "2021-01-05T00:00:00Z", files={"demo.py": "VALUE = 'the fix'\n"})
+    site.index.wheel("user", "1.0", requires=["demo"])
+    result = built(
+        site.build(DEMO, "nameless", project_name=None, requirements=("user",), optional=("demo",))
+    )
+    assert site.lock(result) == ["pip==20.0", "setuptools==57.0", "toolbox==1.4", "user==1.0", "wheel==20.0"]
+    assert result.project_version == "1.0"
+    assert site.run(result.world, PYTHON, "-I", "-c", "import demo; print(demo.VALUE)").output == b"1\n"
+
+
 def test_local_package_outside_the_tree_is_refused(site):
     result = site.build(DEMO, "outside", local_packages=("../opt",))
     assert isinstance(result, NotBuilt)

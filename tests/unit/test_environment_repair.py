@@ -122,15 +122,15 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "skipped-for-import": (
         "SKIPPED [1] tests/test_a.py:3: could not import 'numpy': No module named 'numpy'",
-        {"requirements": (*RECIPE.requirements, "numpy")},
+        {"optional": (*RECIPE.optional, "numpy")},
     ),
     "skipped-as-unavailable": (
         "SKIPPED [7] demo/tests/test_handlers.py:44: Numpy is not available",
-        {"requirements": (*RECIPE.requirements, "numpy")},
+        {"optional": (*RECIPE.optional, "numpy")},
     ),
     "skipped-as-requiring": (
         "SKIPPED [4] tests/conftest.py:100: requires numpy",
-        {"requirements": (*RECIPE.requirements, "numpy")},
+        {"optional": (*RECIPE.optional, "numpy")},
     ),
     "fixture-missing": (
         "E       fixture 'mocker' not found",
@@ -150,7 +150,7 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "setting-unknown": (
         "  PytestConfigWarning: Unknown config option: asyncio_mode",
-        {"requirements": (*RECIPE.requirements, "pytest-asyncio")},
+        {"optional": (*RECIPE.optional, "pytest-asyncio")},
     ),
     "marker-unknown": (
         "'asyncio' not found in `markers` configuration option",
@@ -334,7 +334,11 @@ def test_good_trial_is_only_bettered_by_rules_for_skips():
     log = b"E   ModuleNotFoundError: No module named 'yaml'\nE AttributeError: module 'numpy' has no attribute 'bool'\n"
     assert propose(RECIPE, log, Stage.TRIAL, CONTEXT, only_improve=True) is None
     skip = b"SKIPPED [1] a.py:1: could not import 'yaml': nothing"
-    assert propose(RECIPE, skip, Stage.TRIAL, CONTEXT, only_improve=True) is not None
+    repair = propose(RECIPE, skip, Stage.TRIAL, CONTEXT, only_improve=True)
+    assert repair is not None
+    assert repair.recipe is not None
+    assert repair.recipe.requirements == RECIPE.requirements, "what works already isn't put at risk"
+    assert propose(repair.recipe, skip, Stage.TRIAL, CONTEXT, only_improve=True) is None
 
 
 def test_conflicts_loosen_until_nothing_of_ours_is_left_and_keep_the_runner():
