@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import typer
 
-from swequarry.cli import demo_command, doctor, inspect_commands, output_commands, run_commands
+from swequarry.cli import demo_command, doctor, images, inspect_commands, output_commands, run_commands
 from swequarry.cli.app import app
 from swequarry.cli.console import note
 from swequarry.errors import ExitCode, SwequarryError
@@ -53,5 +53,5 @@ def _crash() -> int:
     return ExitCode.INTERNAL
 
 
-COMMAND_GROUPS = (demo_command, doctor, inspect_commands, output_commands, run_commands)
+COMMAND_GROUPS = (demo_command, doctor, images, inspect_commands, output_commands, run_commands)
 """Importing them registers their commands."""
