@@ -136,8 +136,11 @@ def sandbox_options(plan: Plan, variables: Mapping[str, str], cwd: str) -> bytes
     return b"".join(os.fsencode(option) + b"\0" for option in options)
 
 
-_GATE = 'echo >&3; read -r go || exit 125; exec "$@"'
-"""Says that the sandbox stands and waits for the supervisor's word; see `supervise`."""
+_GATE = 'echo >&3; read -r go || exit 125; unset go PWD OLDPWD SHLVL; exec "$@"'
+"""Says that the sandbox stands and waits for the supervisor's word; see `supervise`.
+
+The command gets no variable that only the shell has set.
+"""
 
 
 def limited(argv: Sequence[str], limits: Limits) -> tuple[str, ...]:

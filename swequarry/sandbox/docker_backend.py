@@ -117,7 +117,7 @@ class DockerSandbox:
         container = self._fit(limits)
         began = time.monotonic()
         heard, state = self._engine.exchange(container, asked, limits)
-        return interpret(heard, state, nonce, time.monotonic() - began)
+        return interpret(heard, state, nonce, limits, time.monotonic() - began)
 
     def get(self, path: str) -> bytes:
         """Return the bytes of a regular file; see the contract."""

@@ -276,7 +276,9 @@ def _answer(heard: Heard, state: Mapping[str, Any]) -> tuple[Mapping[str, Any], 
     return answer, rest
 
 
-def interpret(heard: Heard, state: Mapping[str, Any], nonce: str, duration_s: float) -> ExecResult:
+def interpret(
+    heard: Heard, state: Mapping[str, Any], nonce: str, limits: Limits, duration_s: float
+) -> ExecResult:
     """Turn what a container said and how it ended into a result.
 
     Raises:
@@ -294,7 +296,7 @@ def interpret(heard: Heard, state: Mapping[str, Any], nonce: str, duration_s: fl
         exit_code=code,
         ended_by=ended_by,
         output=bytes(heard.output),
-        report=report if mark else rest,
+        report=report if mark else rest[: limits.report_bytes],
         memory_events=memory_events,
         process_events=events["processes"],
         duration_s=duration_s,

@@ -11,6 +11,7 @@ import secrets
 import selectors
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -120,7 +121,8 @@ class _Conversation:
     ) -> None:
         self._channel = channel
         self._unsent = memoryview(send)
-        self._kill_container = kill
+        # killed from beside: the engine ends a container only when what it wrote has been taken
+        self._killer = threading.Thread(target=kill, daemon=True)
         self._deadline = deadline
         self._heard = Heard()
         self._frames = _Frames(self._heard, limits)
@@ -137,6 +139,8 @@ class _Conversation:
                     self._stop(EndedBy.WALL_LIMIT)
                 for _, events in ready:
                     self._exchange(events)
+        if self._heard.killed_by is not None:
+            self._killer.join(_AFTER_KILL_S)
         return self._heard
 
     def _stop(self, why: EndedBy) -> None:
@@ -144,7 +148,7 @@ class _Conversation:
             raise SandboxError("the docker engine doesn't end a container that was killed")
         self._heard.killed_by = why
         self._deadline = time.monotonic() + _AFTER_KILL_S
-        self._kill_container()
+        self._killer.start()
 
     def _exchange(self, events: int) -> None:
         try:

@@ -1,10 +1,10 @@
 """Sandboxes for the integration tests: both backends, each with a store and a small world of its own."""
 
+import contextlib
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from swequarry.sandbox.contract import (
     SandboxBackend,
     World,
 )
-from swequarry.sandbox.docker_engine import DockerEngine
+from swequarry.sandbox.docker_engine import LABEL_STORE, DockerEngine
 
 QUICK = Limits(wall_s=60, disk_bytes=64 << 20, tmp_bytes=64 << 20, memory_bytes=1 << 30, processes=200)
 
@@ -48,7 +48,8 @@ def docker_base_image() -> str:
     if named:
         return named
     ours = engine.api.images(filters={"label": "swequarry.interpreters"})
-    tags = [tag for image in ours for tag in image["RepoTags"] or ()]
+    bases = [image for image in ours if LABEL_STORE not in image["Labels"]]
+    tags = [tag for image in bases for tag in image["RepoTags"] or ()]
     if not tags:
         skip_or_fail("docker", "no base image: run `swequarry images base` or set SWEQUARRY_BASE_IMAGE")
     return tags[0]
@@ -97,22 +98,21 @@ def choose_python(backend: SandboxBackend) -> Interpreter:
     return next((p for p in found if p.version.startswith(wanted)), found[-1])
 
 
-@pytest.fixture(scope="session", params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    image = docker_base_image() if request.param == "docker" else "unused"
+@contextlib.contextmanager
+def open_bench(name: str) -> Iterator[Bench]:
+    image = docker_base_image() if name == "docker" else "unused"
     folder = Path(tempfile.mkdtemp(prefix="swequarry-test-", dir="/var/tmp"))
     folder.chmod(0o755)
     try:
-        backend = open_backend(SandboxSettings(backend=request.param, base_image=image), folder / "store")
+        backend = open_backend(SandboxSettings(backend=name, base_image=image), folder / "store")
         missing = backend.probe()
         if missing:
-            skip_or_fail(request.param, "; ".join(missing))
+            skip_or_fail(name, "; ".join(missing))
         python = choose_python(backend)
         bare = backend.import_tree(make_tree(folder / "tree"), "bare")
         with backend.create(bare, interpreter=python) as sandbox:
-            made = sandbox.run(
-                Command(argv=(python.path, "-m", "venv", "--without-pip", "/opt/swequarry/env")), QUICK
-            )
+            argv = (python.path, "-m", "venv", "--without-pip", "/opt/swequarry/env")
+            made = sandbox.run(Command(argv=argv), QUICK)
             assert made.ok, made
             world = sandbox.commit("with python")
         yield Bench(backend=backend, world=world, bare=bare, python=python, store=folder / "store")
@@ -121,6 +121,25 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         backend.sweep()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def bench_of() -> Iterator[Callable[[str], Bench]]:
+    """Return a function that gives the one bench of a backend, made when it is first asked for."""
+    made: dict[str, Bench] = {}
+    with contextlib.ExitStack() as held:
+
+        def give(name: str) -> Bench:
+            if name not in made:
+                made[name] = held.enter_context(open_bench(name))
+            return made[name]
+
+        yield give
+
+
+@pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+def bench(request: pytest.FixtureRequest, bench_of: Callable[[str], Bench]) -> Bench:
+    return bench_of(request.param)
 
 
 @pytest.fixture
@@ -140,6 +159,3 @@ def processes_with(marker: str) -> list[int]:
             except OSError:
                 continue
     return found
-
-
-assert sys.platform == "linux"

@@ -164,10 +164,14 @@ except OSError as error: print(errno.errorcode[error.errno])
     assert bench.py(code, limits=limits).output == b"ENOSPC\n"
 
 
+@pytest.mark.docker
+@pytest.mark.parametrize("bench", ["docker"], indirect=True)
+def test_backend_that_cannot_bound_the_disk_says_so(bench: Bench) -> None:
+    assert any("quota" in weakness for weakness in bench.backend.weaknesses)
+
+
+@pytest.mark.parametrize("bench", ["bubblewrap"], indirect=True)
 def test_disk_is_bounded(bench: Bench) -> None:
-    if bench.backend.name == "docker":
-        assert any("quota" in weakness for weakness in bench.backend.weaknesses)
-        pytest.skip("docker sets no quota for its own layers and says so among its weaknesses")
     fill = "import time\nfor n in range(100000):\n    open(f'f{n}', 'wb').write(bytes(1 << 20)); time.sleep(0.005)"
     limits = replace(QUICK, tmp_bytes=16 * MB, disk_bytes=48 * MB)
     once = bench.py(fill, limits=limits)
