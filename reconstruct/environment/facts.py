@@ -75,6 +75,15 @@ class ProjectFacts:
         """Return the Python versions that some origins (default: all) name, oldest first."""
         return sort_versions(h.version for h in self.pythons if not origins or h.origin in origins)
 
+    def named(self) -> tuple[str, ...]:
+        """Return every requirement text that some file of the project names, in order of their weight."""
+        texts = [*self.dependencies, *(text for group in self.groups for text in group.requirements)]
+        texts += [text for install in (*self.ci, *self.nox) for text in install.requested.requirements]
+        texts += [text for section in self.tox.sections for text in section.named()]
+        texts += [text for file in self.requirement_files for text in file.requested.requirements]
+        texts += [t for file in self.conda_files for t in (*file.names, *file.requested.requirements)]
+        return tuple(dict.fromkeys(texts))
+
     def extras(self) -> dict[str, tuple[str, ...]]:
         """Return the declared extras and what they ask for."""
         return {group.name: group.requirements for group in self.groups if group.origin is Origin.EXTRA}

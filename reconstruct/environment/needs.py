@@ -132,15 +132,13 @@ class _Chooser:
             return Requested()
         names = tuple(dict.fromkeys([*tox.environments, *(n for n in sections if n)]))
         environment = environment_for(names, self._python)
-        found = Requested()
+        chosen: list[Requested] = []
         for option in ("deps", "extras", "commands"):
-            chosen = getattr(sections.get(environment), option, None)
-            if chosen is None:
-                chosen = getattr(sections.get(""), option, None) or ()
-            for line in chosen:
-                if holds(line.conditions, environment):
-                    found = found.joined(line.requested)
-        return found
+            lines = getattr(sections.get(environment), option, None)
+            if lines is None:
+                lines = getattr(sections.get(""), option, None) or ()
+            chosen.extend(line.requested for line in lines if holds(line.conditions, environment))
+        return Requested.together(chosen)
 
     def _with_extras(self, named: Requested) -> tuple[list[str], list[str]]:
         """Extras to install with the project, and the texts of extras that hold unwanted things."""
@@ -261,14 +259,8 @@ class _Chooser:
 
     def _evident(self) -> dict[str, str]:
         """Every distribution that the project's own files name, with the first text that names it."""
-        texts = [t for group in self._facts.groups for t in group.requirements]
-        texts += [
-            t for install in (*self._facts.ci, *self._facts.nox) for t in install.requested.requirements
-        ]
-        texts += [t for file in self._facts.requirement_files for t in file.requested.requirements]
-        texts += [t for file in self._facts.conda_files for t in (*file.names, *file.requested.requirements)]
         found: dict[str, str] = {}
-        for text in texts:
+        for text in self._facts.named():
             found.setdefault(name_of(text), text)
         return {name: text for name, text in found.items() if name}
 

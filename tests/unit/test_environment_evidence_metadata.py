@@ -258,6 +258,7 @@ def test_setup_cfg_gives_metadata_extras_and_tests(tmp_path):
                 alpha>=1
                 # a comment
                 beta; python_version < '3.9'
+                gamma;python_version<'3'
             tests_require = pytest; mock
             [options.extras_require]
             test =
@@ -269,7 +270,11 @@ def test_setup_cfg_gives_metadata_extras_and_tests(tmp_path):
     )
     assert (facts.name, facts.version, facts.requires_python) == ("demo", None, (">=3.8",))
     assert facts.versions(Origin.CLASSIFIER) == ("3.8", "3.10")
-    assert facts.dependencies == ("alpha>=1", 'beta; python_version < "3.9"')
+    assert facts.dependencies == (
+        "alpha>=1",
+        'beta; python_version < "3.9"',
+        'gamma; python_version < "3"',
+    )
     assert facts.extras() == {"test": ("pytest", "hypothesis")}
     assert group(facts, Origin.TESTS_REQUIRE, "tests_require") == ("pytest", "mock")
 

@@ -1,12 +1,21 @@
 """A foreign tree is read without leaving it, without waiting, and without an exception."""
 
 import os
+import time
 
 import pytest
 from evidence_trees import make_tree, opened
 
-from reconstruct.environment.evidence.tree import MAX_FILE_BYTES, Notebook, SourceTree, clean, inside
+from reconstruct.environment.evidence.tree import (
+    MAX_FILE_BYTES,
+    MAX_NOTES,
+    Notebook,
+    SourceTree,
+    clean,
+    inside,
+)
 from reconstruct.environment.facts import collect_facts
+from reconstruct.environment.needs import choose_needs
 
 
 def broken_paths(notes):
@@ -110,6 +119,57 @@ def test_evidence_holds_nothing_that_a_store_refuses():
     assert clean("a\0b\ud800\n" + "x" * 1000).startswith("a b")
     assert clean("\ud800").encode() == b"?" or clean("\ud800") == ""
     assert len(clean("x" * 10_000)) <= 300
+
+
+BLANKS = " " * 300_000
+LONG = [
+    "a" + BLANKS + "b",
+    "import a" + BLANKS + "b",
+    "[tox]\nenvlist = " + "py{38,39}-" * 30_000,
+    "[tox]\nenvlist = py{1-" + "9" * 100_000 + "}, py38-" + "8" * 100_000,
+    "[project]\nname='d'\nrequires-python='>=" + "9" * 100_000 + "'\ndependencies=['a==" + "9" * 9_000 + "']",
+    "[tool.poetry.dependencies]\npython='^" + "9" * 100_000 + "'\na='^" + "9" * 9_000 + "'",
+    "[project]\ndependencies=[" + ",".join(f"'a{n}'" for n in range(30_000)) + "]",
+    "".join(f"a{n}==1\n" for n in range(9_000)),
+    "[testenv]\ndeps =\n" + "".join(f" a{n}\n" for n in range(9_000)),
+    "pytest_plugins:" * 20_000,
+    "pip install " + "'\"" * 90_000,
+    "x: '" + "lint" * 40_000 + "'",
+    "python: [" + "3.9, " * 30_000 + "]",
+    "\\\n" * 120_000,
+]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+def test_no_content_makes_a_reader_slow(tmp_path, text):
+    names = [
+        "setup.py",
+        "setup.cfg",
+        "tox.ini",
+        "pytest.ini",
+        "pyproject.toml",
+        "noxfile.py",
+        "requirements.txt",
+    ]
+    names += [
+        ".travis.yml",
+        "environment.yml",
+        "ci/install.sh",
+        "tests/conftest.py",
+        ".github/workflows/ci.yml",
+    ]
+    started = time.process_time()
+    facts = collect_facts(make_tree(tmp_path, dict.fromkeys(names, text)))
+    choose_needs(facts, "3.9", {"tests/test_a.py": text})
+    assert time.process_time() - started < 20
+
+
+def test_flood_of_findings_is_cut_and_said_so(tmp_path):
+    make_tree(tmp_path, {"requirements.txt": "".join(f"git+https://host/{n}\n" for n in range(9000))})
+    evidence = collect_facts(tmp_path).evidence
+    assert len(evidence) <= MAX_NOTES + 1
+    assert evidence[-1].key == "truncated"
 
 
 def test_missing_folder_is_an_error_of_the_caller(tmp_path):

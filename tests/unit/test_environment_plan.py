@@ -346,6 +346,17 @@ def test_a(mocker): ...
     assert set(best.optional) == {"numpy", "pytest-mock"}
 
 
+def test_everything_that_the_files_name_can_be_asked_for(tmp_path):
+    files = {
+        "setup.py": setup_py(install_requires=["alpha"], extras_require={"x": ["beta"]}),
+        "tox.ini": "[tox]\nenvlist=py39\n[testenv]\ndeps =\n  old: gamma\n[testenv:docs]\ndeps = delta\n",
+        ".github/workflows/ci.yml": WORKFLOW.replace("alpha", "epsilon"),
+        "requirements-dev.txt": "zeta\n",
+    }
+    facts = collect_facts(make_tree(tmp_path, files))
+    assert {"alpha", "beta", "gamma", "delta", "epsilon", "zeta"} <= set(facts.named())
+
+
 def test_english_word_or_unknown_import_is_never_installed(tmp_path):
     source = "import to, some_private_helper\n"
     best = plan(tmp_path, {"setup.py": setup_py()}, tests={"test_a.py": source})[0]

@@ -13,7 +13,7 @@ from reconstruct.environment.evidence.conda import index_requirement
 from reconstruct.environment.evidence.model import Install, Origin, PythonHint, Requested
 from reconstruct.environment.evidence.requirement_files import resolve
 from reconstruct.environment.evidence.shell import InstallCommand, install_commands
-from reconstruct.environment.evidence.texts import Scalar, parse_yaml, scalars
+from reconstruct.environment.evidence.texts import Scalar, YamlReader, scalars
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
 from reconstruct.environment.evidence.versions import python_version
 
@@ -88,10 +88,11 @@ class _Reader:
         self.found = _Found()
         self._tree = tree
         self._notes = notes
+        self._yaml = YamlReader(tree, notes)
         self._lines: list[str] = []
 
     def yaml(self, path: str) -> None:
-        data = parse_yaml(path, self._tree, self._notes)
+        data = self._yaml.parse(path)
         if not isinstance(data, dict):
             return
         self._lines = (self._tree.read(path, self._notes) or "").split("\n")
@@ -136,6 +137,8 @@ class _Reader:
             self.found.pythons[PythonHint(version=version, origin=Origin.CI)] = None
 
     def _line_of(self, text: str) -> int:
+        if self._notes.is_full:
+            return 0
         needle = text.strip().split("\n")[0]
         return next((n for n, line in enumerate(self._lines, start=1) if needle in line), 0)
 

@@ -7,7 +7,7 @@ from typing import Final
 from reconstruct.environment.evidence.model import CondaFile
 from reconstruct.environment.evidence.requirement_files import resolve
 from reconstruct.environment.evidence.requirement_lines import parse_line
-from reconstruct.environment.evidence.texts import parse_yaml
+from reconstruct.environment.evidence.texts import YamlReader
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
 from reconstruct.environment.evidence.versions import python_version
 from reconstruct.environment.knowledge import conda_names
@@ -28,12 +28,13 @@ MAX_FILES: Final = 30
 def read_conda_files(tree: SourceTree, notes: Notebook) -> tuple[CondaFile, ...]:
     """Return the environment files that may serve tests; variants for other purposes are left out."""
     found = []
+    reader = YamlReader(tree, notes)
     for path in [p for p in tree.files if _PLACES.fullmatch(p) and not p.startswith(".github/workflows")][
         :MAX_FILES
     ]:
         if _UNSUITABLE.search(basename(path).replace("_", "-")):
             continue
-        data = parse_yaml(path, tree, notes)
+        data = reader.parse(path)
         entries = data.get("dependencies") if isinstance(data, dict) and "channels" in data else None
         if isinstance(entries, list):
             found.append(_read(path, entries, tree, notes))

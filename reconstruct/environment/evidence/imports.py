@@ -13,13 +13,13 @@ from typing import Final
 
 from reconstruct.environment.evidence.model import ImportedNames
 from reconstruct.environment.evidence.static_values import parse_python
-from reconstruct.environment.evidence.tree import Notebook, SourceTree
+from reconstruct.environment.evidence.tree import MAX_LONG_FILE_BYTES, Notebook, SourceTree
 from reconstruct.environment.knowledge import plugin_table
 
 MAX_TOTAL_BYTES: Final = 80_000_000
 _IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)"
-    r"|import[ \t]+([A-Za-z_][\w.]*(?:[ \t]*(?:as[ \t]+\w+)?[ \t]*,[ \t]*[A-Za-z_][\w.]*)*))",
+    r"|import[ \t]+([A-Za-z_][\w.]*(?:(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*[A-Za-z_][\w.]*)*))",
     re.MULTILINE,
 )
 _BY_TEXT: Final = re.compile(
@@ -46,7 +46,7 @@ def scan_imports(tree: SourceTree, notes: Notebook) -> ImportedNames:
     for path in tree.files:
         if not path.endswith(".py") or basename(path) == "setup.py":
             continue
-        text = tree.read(path, notes)
+        text = tree.read(path, notes, MAX_LONG_FILE_BYTES)
         if text is None:
             continue
         remaining -= len(text)

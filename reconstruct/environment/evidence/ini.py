@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+MAX_UNREADABLE: Final = 20
 _SECTION: Final = re.compile(r"\[([^\]]*)\]")
-_OPTION: Final = re.compile(r"([^\s=:\[][^=:]*?)\s*[=:]\s*(.*)")
+_DELIMITER: Final = re.compile(r"[=:]")
 
 
 class Line(NamedTuple):
@@ -63,12 +64,12 @@ def parse_ini(path: str, text: str) -> IniFile:
             current.append(Line(number, stripped))
         elif match := _SECTION.match(stripped):
             options, current = sections.setdefault(match[1].strip(), {}), None
-        elif options is not None and (match := _OPTION.match(stripped)):
-            current = options[_normal(match[1])] = []
-            if match[2]:
-                current.append(Line(number, match[2]))
+        elif options is not None and (match := _DELIMITER.search(stripped)) and match.start():
+            current = options[_normal(stripped[: match.start()])] = []
+            if value := stripped[match.end() :].strip():
+                current.append(Line(number, value))
         else:
             current = None
-            unreadable.append(Line(number, stripped))
+            unreadable.extend([Line(number, stripped)] if len(unreadable) < MAX_UNREADABLE else [])
     frozen = {name: {key: tuple(lines) for key, lines in found.items()} for name, found in sections.items()}
     return IniFile(path=path, sections=frozen, unreadable=tuple(unreadable))

@@ -1,5 +1,6 @@
 """What readers hand over: small frozen values without behaviour of their own."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -56,13 +57,19 @@ class Requested:
 
     def joined(self, other: "Requested") -> "Requested":
         """Return both together, each text once, ours first."""
-        return Requested(
-            requirements=_once(self.requirements, other.requirements),
-            constraints=_once(self.constraints, other.constraints),
-            extras=_once(self.extras, other.extras),
-            groups=_once(self.groups, other.groups),
-            local=_once(self.local, other.local),
-            urls=_once(self.urls, other.urls),
+        return Requested.together((self, other))
+
+    @classmethod
+    def together(cls, parts: Iterable["Requested"]) -> "Requested":
+        """Return all parts as one, each text once, in their order."""
+        known = tuple(parts)
+        return cls(
+            requirements=_once(part.requirements for part in known),
+            constraints=_once(part.constraints for part in known),
+            extras=_once(part.extras for part in known),
+            groups=_once(part.groups for part in known),
+            local=_once(part.local for part in known),
+            urls=_once(part.urls for part in known),
         )
 
     def __bool__(self) -> bool:
@@ -70,8 +77,8 @@ class Requested:
         return bool(self.requirements or self.extras or self.groups or self.local or self.urls)
 
 
-def _once(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(first + second))
+def _once(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for texts in parts for text in texts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

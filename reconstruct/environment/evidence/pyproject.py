@@ -1,5 +1,6 @@
 """pyproject.toml: PEP 518, PEP 621, PEP 735, and the tables of poetry, flit, pdm, hatch and uv."""
 
+import itertools
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -8,9 +9,14 @@ from packaging.utils import canonicalize_name
 
 from reconstruct.environment.evidence.model import Group, Metadata, Origin, PythonHint
 from reconstruct.environment.evidence.poetry_versions import to_pep440
-from reconstruct.environment.evidence.requirement_lines import Kind, parse_line
+from reconstruct.environment.evidence.requirement_lines import MAX_LINES, Kind, parse_line
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
-from reconstruct.environment.evidence.versions import classifier_version, python_requirement, python_version
+from reconstruct.environment.evidence.versions import (
+    MAX_REQUIREMENT_CHARS,
+    classifier_version,
+    python_requirement,
+    python_version,
+)
 
 PATH: Final = "pyproject.toml"
 MAX_INCLUDES: Final = 200
@@ -59,6 +65,8 @@ class _Reader:
         self._notes = notes
 
     def line_of(self, needle: str) -> int:
+        if self._notes.is_full:
+            return 0
         return next((n for n, line in enumerate(self._lines, start=1) if needle in line), 0)
 
     def note(self, key: str, value: str, needle: str | None = None) -> None:
@@ -125,7 +133,7 @@ class _Reader:
     def poetry(self, table: object, key: str, *, optional: bool = True) -> tuple[str, ...]:
         """Poetry's table of name to constraint, as PEP 508 texts; paths and addresses are dropped."""
         found = []
-        for name, value in table.items() if isinstance(table, dict) else ():
+        for name, value in itertools.islice(table.items() if isinstance(table, dict) else (), MAX_LINES):
             if name.lower() == "python":
                 continue
             for text in _poetry_requirements(name, value, optional=optional):
@@ -213,7 +221,7 @@ def _poetry_requirements(name: str, value: object, *, optional: bool) -> Iterato
         ):
             continue
         version = table.get("version", "*")
-        if not isinstance(version, str):
+        if not isinstance(version, str) or len(version) > MAX_REQUIREMENT_CHARS:
             continue
         specifier = to_pep440(version.split("||")[-1])
         extras = ",".join(_strings(table.get("extras")))
@@ -266,7 +274,7 @@ def _first_text(*values: object) -> str | None:
 
 
 def _strings(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    return [item for item in value[:MAX_LINES] if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _table(data: Mapping[str, Any], *path: str) -> Mapping[str, Any]:

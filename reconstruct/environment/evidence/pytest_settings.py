@@ -12,7 +12,7 @@ from reconstruct.environment.evidence.setup_cfg import load_ini
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
 from reconstruct.environment.knowledge import PluginTable, plugin_table
 
-_PLUGINS: Final = re.compile(r"pytest_plugins\s*(?::[^=\n]+)?=\s*([\[(]?[^\])\n]*(?:\n[^\])=]*)?)")
+_PLUGINS: Final = re.compile(r"pytest_plugins\s*(?::[^=\n]{1,200})?=\s*([\[(]?[^\])\n]*(?:\n[^\])=]*)?)")
 
 
 def read_pytest_settings(

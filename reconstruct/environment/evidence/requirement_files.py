@@ -11,7 +11,7 @@ from reconstruct.environment.evidence.requirement_lines import (
     RequirementLine,
     parse_requirement_text,
 )
-from reconstruct.environment.evidence.tree import Notebook, SourceTree, inside
+from reconstruct.environment.evidence.tree import MAX_LONG_FILE_BYTES, Notebook, SourceTree, inside
 
 MAX_INCLUDE_DEPTH: Final = 12
 _CANDIDATE: Final = re.compile(
@@ -57,16 +57,13 @@ class _Resolver:
         if depth > MAX_INCLUDE_DEPTH:
             self._notes.broken(path, "requirement files nested too deeply")
             return Requested()
-        text = self._tree.read(path, self._notes)
+        text = self._tree.read(path, self._notes, MAX_LONG_FILE_BYTES)
         if text is None:
             return Requested()
         return self.lines(parse_requirement_text(text), dirname(path), path, depth)
 
     def lines(self, lines: Iterable[RequirementLine], folder: str, origin: str, depth: int) -> Requested:
-        found = Requested()
-        for line in lines:
-            found = found.joined(self._one(line, folder, origin, depth))
-        return found
+        return Requested.together(self._one(line, folder, origin, depth) for line in lines)
 
     def _one(self, line: RequirementLine, folder: str, origin: str, depth: int) -> Requested:
         if line.note:

@@ -1,14 +1,18 @@
 """Lines of requirement files and argument lists of installers, as pip reads them."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+MAX_LINE_CHARS: Final = 3_000
+MAX_LINES: Final = 3_000
 _COMMENT: Final = re.compile(r"(^|\s)#.*$")
 _OPTION: Final = re.compile(
     r"(?:(?P<long>--[A-Za-z][\w-]*)(?:\s*[=\s]\s*|$)|(?P<short>-[A-Za-z])\s*)(?P<value>.*)$"
@@ -49,7 +53,11 @@ class RequirementLine:
 
 
 def parse_requirement_text(text: str) -> Iterator[RequirementLine]:
-    """Yield the lines of a requirement file, comments and continuations resolved."""
+    """Yield the lines of a requirement file, comments and continuations resolved; at most `MAX_LINES`."""
+    yield from itertools.islice(_lines(text), MAX_LINES)
+
+
+def _lines(text: str) -> Iterator[RequirementLine]:
     number, pending = 0, ""
     for index, raw in enumerate(text.split("\n"), start=1):
         number = number if pending else index
@@ -67,6 +75,8 @@ def parse_requirement_text(text: str) -> Iterator[RequirementLine]:
 def parse_line(text: str, number: int = 0) -> RequirementLine:
     """Read one line without comment or continuation."""
     line = text.strip()
+    if len(line) > MAX_LINE_CHARS:
+        return RequirementLine(kind=Kind.BROKEN, text=line[:80], number=number)
     if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'":
         line = line[1:-1].strip()
     if line.startswith("-"):
@@ -143,6 +153,7 @@ def named(texts: Iterator[str] | tuple[str, ...] | list[str]) -> tuple[str, ...]
     return tuple(dict.fromkeys(line.text for line in lines if line.kind is Kind.NAMED))
 
 
+@lru_cache(maxsize=20_000)
 def name_of(requirement: str) -> str:
     """Return the canonical name of a named requirement; empty for anything else."""
     return parse_line(requirement).name

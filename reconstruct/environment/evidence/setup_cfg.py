@@ -18,7 +18,7 @@ def load_ini(path: str, tree: SourceTree, notes: Notebook) -> IniFile | None:
     if text is None:
         return None
     parsed = parse_ini(path, text)
-    for line in parsed.unreadable[:20]:
+    for line in parsed.unreadable:
         notes.broken(path, f"line not understood: {line.text}", line.number)
     return parsed
 
@@ -102,11 +102,14 @@ class _Reader:
 
 
 def _split(text: str) -> list[str]:
-    """Parts of a line: setuptools allows `;` between requirements where no marker follows."""
+    """Parts of a line: setuptools allows `;` between requirements, where pip would expect a marker."""
     line = text.split(" #", maxsplit=1)[0].strip()
-    parts = [part.strip() for part in line.split(";")]
-    plain = all(parse_line(part).kind is Kind.NAMED and " " not in part for part in parts if part)
-    return [part for part in parts if part] if plain and len(parts) > 1 else [line]
+    whole = parse_line(line)
+    if whole.kind is Kind.NAMED and not whole.note:
+        return [line]
+    parts = [part.strip() for part in line.split(";") if part.strip()]
+    readable = all(part.kind is Kind.NAMED and not part.note for part in map(parse_line, parts))
+    return parts if readable else [line]
 
 
 def _static_version(value: str) -> str | None:

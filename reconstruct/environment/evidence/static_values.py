@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+MAX_SOURCE_CHARS: Final = 1_000_000
 MAX_STEPS: Final = 50_000
 MAX_ITEMS: Final = 5_000
 MAX_CHARS: Final = 200_000
@@ -25,6 +26,8 @@ FileReader = Callable[[str], list[str] | None]
 
 def parse_python(text: str) -> ast.Module | str:
     """Return the syntax tree, or why there is none."""
+    if len(text) > MAX_SOURCE_CHARS:
+        return f"longer than {MAX_SOURCE_CHARS} characters"
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

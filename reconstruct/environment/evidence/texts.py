@@ -14,7 +14,8 @@ import yaml
 
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
 
-MAX_YAML_BYTES: Final = 200_000
+MAX_YAML_BYTES: Final = 100_000
+MAX_TOTAL_BYTES: Final = 400_000
 MAX_NODES: Final = 20_000
 MAX_DEPTH: Final = 40
 MAX_FLOW_DEPTH: Final = 100
@@ -28,19 +29,31 @@ class Scalar(NamedTuple):
     text: str
 
 
-def parse_yaml(path: str, tree: SourceTree, notes: Notebook) -> Any:
-    """Return mappings, lists and texts; None (with a note) where the file is absent or broken."""
-    text = tree.read(path, notes, MAX_YAML_BYTES)
-    if text is None:
-        return None
-    if _flow_depth(text) > MAX_FLOW_DEPTH:
-        notes.broken(path, f"brackets nested more than {MAX_FLOW_DEPTH} deep")
-        return None
-    try:
-        return yaml.BaseLoader(text).get_single_data()
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        notes.broken(path, f"not YAML: {' '.join(str(error).split())}")
-        return None
+class YamlReader:
+    """Reads YAML files of a tree, together up to a number of bytes: the reader is slow."""
+
+    def __init__(self, tree: SourceTree, notes: Notebook, budget_bytes: int = MAX_TOTAL_BYTES) -> None:
+        self._tree = tree
+        self._notes = notes
+        self._left = budget_bytes
+
+    def parse(self, path: str) -> Any:
+        """Return mappings, lists and texts; None (with a note) where a file is absent or broken."""
+        text = self._tree.read(path, self._notes, MAX_YAML_BYTES)
+        if text is None:
+            return None
+        self._left -= len(text)
+        if self._left < 0:
+            self._notes.broken(path, "not read: more YAML in this tree than is looked at")
+            return None
+        if _flow_depth(text) > MAX_FLOW_DEPTH:
+            self._notes.broken(path, f"brackets nested more than {MAX_FLOW_DEPTH} deep")
+            return None
+        try:
+            return yaml.BaseLoader(text).get_single_data()
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            self._notes.broken(path, f"not YAML: {' '.join(str(error).split())}")
+            return None
 
 
 def _flow_depth(text: str) -> int:

@@ -8,13 +8,15 @@ from typing import Any, Final
 from reconstruct.environment.evidence.ini import IniFile, Line, parse_ini
 from reconstruct.environment.evidence.model import Origin, PythonHint, Requested
 from reconstruct.environment.evidence.requirement_files import resolve
-from reconstruct.environment.evidence.requirement_lines import parse_line
+from reconstruct.environment.evidence.requirement_lines import MAX_LINES, parse_line
 from reconstruct.environment.evidence.shell import install_commands
 from reconstruct.environment.evidence.tox_names import conditions_of, expand_list
 from reconstruct.environment.evidence.tree import Notebook, SourceTree
 from reconstruct.environment.evidence.versions import python_version
 
 MAX_SUBSTITUTIONS: Final = 200
+MAX_DEPTH: Final = 8
+MAX_LINE_CHARS: Final = 10_000
 _REFERENCE: Final = re.compile(r"\{\[([^\]{}]+)\]([\w-]+)\}")
 _VARIABLE: Final = re.compile(r"\{env:[^:{}]+:?([^{}]*)\}")
 _POSARGS: Final = re.compile(r"\{posargs:?[^{}]*\}")
@@ -36,6 +38,11 @@ class ToxSection:
     deps: tuple[Conditional, ...] | None = None
     extras: tuple[Conditional, ...] | None = None
     commands: tuple[Conditional, ...] | None = None
+
+    def named(self) -> tuple[str, ...]:
+        """Return every requirement text of the section, whatever its condition."""
+        lines = (*(self.deps or ()), *(self.commands or ()))
+        return tuple(text for line in lines for text in line.requested.requirements)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +150,7 @@ class _IniReader:
     def _lines(self, section: str, option: str, depth: int = 0) -> list[Line]:
         """The lines of an option with `{[section]option}` put in place; loops and excess are cut."""
         found: list[Line] = []
-        for line in self._ini.lines(section, option):
+        for line in self._ini.lines(section, option)[:MAX_LINES]:
             text = _POSARGS.sub("", _VARIABLE.sub(r"\1", line.text))
             found.extend(self._substituted(Line(line.number, text.split(" #")[0].strip()), depth))
         return [line for line in found if line.text]
@@ -151,9 +158,9 @@ class _IniReader:
     def _substituted(self, line: Line, depth: int) -> Iterator[Line]:
         match = _REFERENCE.search(line.text)
         self._substitutions += bool(match)
-        if not match:
+        if not match or len(line.text) > MAX_LINE_CHARS:
             yield line
-        elif depth < 8 and self._substitutions < MAX_SUBSTITUTIONS:  # noqa: PLR2004
+        elif depth < MAX_DEPTH and self._substitutions < MAX_SUBSTITUTIONS:
             conditions, rest = conditions_of(line.text)
             prefix = line.text[: len(line.text) - len(rest)] if conditions else ""
             inner = self._lines(match[1], match[2], depth + 1)

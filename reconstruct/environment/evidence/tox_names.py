@@ -7,8 +7,9 @@ from typing import Final
 from reconstruct.environment.evidence.versions import python_version
 
 MAX_NAMES: Final = 2_000
+MAX_NAME_CHARS: Final = 2_000
 _CONDITION: Final = re.compile(r"((?:[\w.!{},-]|,\s)+?)\s*:\s+(.*)|((?:[\w.!{},-])+):$")
-_RANGE: Final = re.compile(r"(\d+)-(\d+)")
+_RANGE: Final = re.compile(r"(\d{1,4})-(\d{1,4})")
 _AVOIDED: Final = re.compile(
     r"min|minimum|oldest|lowest|old|dev|devel|develop|master|main|nightly|upstream|next|edge|docs?|lint|style|flake8"
     r"|mypy|typing|bench\w*|black|pypy\d*|nightly|checks?|coverage|release|alldeps?-pre",
@@ -61,6 +62,8 @@ def split_outside_braces(text: str) -> list[str]:
 
 def expand_braces(text: str) -> tuple[str, ...]:
     """Return every choice of `a{b,c}d{1-3}`; unbalanced braces are taken as they stand."""
+    if len(text) > MAX_NAME_CHARS:
+        return (text[:MAX_NAME_CHARS],)
     pieces = re.split(r"(\{[^{}]*\})", text)
     choices, total = [], 1
     for piece in pieces:
@@ -137,5 +140,5 @@ def _strangeness(name: str) -> tuple[int, int, int, tuple[int, ...]]:
         avoided,
         len(factors) - welcome,
         -welcome,
-        tuple(-int(n) for n in re.findall(r"\d+", "-".join(factors))),
+        tuple(-int(n) for n in re.findall(r"\d{1,9}", "-".join(factors))),
     )

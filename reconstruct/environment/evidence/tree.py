@@ -15,10 +15,13 @@ from typing import Final
 
 from swequarry.records import Evidence
 
-MAX_FILE_BYTES: Final = 1_000_000
+MAX_FILE_BYTES: Final = 250_000
+MAX_LONG_FILE_BYTES: Final = 1_000_000
+"""For requirement files with hashes, and for sources that are only searched by pattern."""
 MAX_ENTRIES: Final = 60_000
 MAX_DEPTH: Final = 24
 MAX_VALUE_CHARS: Final = 300
+MAX_NOTES: Final = 2_000
 SKIPPED_FOLDERS: Final = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".venv"})
 
 
@@ -35,8 +38,18 @@ class Notebook:
         self._entries: dict[Evidence, None] = {}
 
     def note(self, key: str, value: str, path: str, line: int = 0) -> None:
-        """Write down one finding; `line` counts from 1, 0 where it isn't known."""
+        """Write down one finding; `line` counts from 1, 0 where it isn't known.
+
+        After `MAX_NOTES` findings only one more is kept, which says so.
+        """
+        if len(self._entries) >= MAX_NOTES:
+            key, value, path, line = "truncated", f"more than {MAX_NOTES} findings", ".", 0
         self._entries[Evidence(key=key, value=clean(value), path=clean(path), line=line)] = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is written down, so that looking for a place isn't worth it."""
+        return len(self._entries) > MAX_NOTES
 
     def broken(self, path: str, why: str, line: int = 0) -> None:
         """Write down that a file, or a part of it, can't be used."""
@@ -76,16 +89,6 @@ class SourceTree:
     def has(self, path: str) -> bool:
         """Whether a file of this relative path is in the tree."""
         return path in self._known
-
-    def has_folder(self, path: str) -> bool:
-        """Whether some file lies below this folder; the root itself is `.`."""
-        return path in {"", "."} or any(name.startswith(f"{path}/") for name in self.files)
-
-    def in_folder(self, folder: str, suffixes: tuple[str, ...] = ("",)) -> tuple[str, ...]:
-        """Return the files directly in a folder (`""` is the root) whose names end in a suffix."""
-        prefix = f"{folder}/" if folder else ""
-        names = (name for name in self.files if name.startswith(prefix) and "/" not in name[len(prefix) :])
-        return tuple(name for name in names if name.endswith(suffixes))
 
     def read(self, path: str, notes: Notebook, limit: int = MAX_FILE_BYTES) -> str | None:
         """Return the text of a file; None (with a note, if it should be there) where it can't be had."""

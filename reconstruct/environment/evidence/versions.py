@@ -9,6 +9,7 @@ from packaging.version import InvalidVersion, Version
 
 from reconstruct.environment.evidence.poetry_versions import to_pep440
 
+MAX_REQUIREMENT_CHARS: Final = 500
 _DOTTED: Final = re.compile(r"(?:c?python|cp|py)?[-_: ]?([23])\.(\d{1,2})(?:\.(?:\d+|x|\*))?", re.IGNORECASE)
 _JOINED: Final = re.compile(r"(?:c?python|cp|py)[-_: ]?([23])(\d{1,2})", re.IGNORECASE)
 _WINDOWS: Final = re.compile(r"[a-z]:[\\/]+python-?([23])\.?(\d{1,2})(?:-?x?(?:64|86|32))?", re.IGNORECASE)
@@ -53,6 +54,8 @@ def python_requirement(text: str) -> tuple[str, ...]:
 
     Reads PEP 440, its old forms that are refused today (`>=3.6.*`) and poetry's (`^3.7`, `~2.7 || ^3.5`).
     """
+    if len(text) > MAX_REQUIREMENT_CHARS:
+        return ()
     found = []
     for part in re.split(r"\|\|?", text):
         candidate = _STAR_BOUND.sub(r"\1\2", part.strip())
