@@ -60,7 +60,8 @@ class BuildSession:
     """The steps of a build share it: where they run, for how long, and what they said.
 
     `variables` are added to the environment of every step that has the index within reach. `project_name`
-    is the recipe's, or where that names none, what the project turned out to be called.
+    is the recipe's, or where that names none, what the project turned out to be called. `plain_build` says
+    that a build environment for the project would hold only what the environment starts with.
     """
 
     sandbox: Sandbox
@@ -70,6 +71,7 @@ class BuildSession:
     log: bytearray = field(default_factory=bytearray)
     durations_s: dict[str, float] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    plain_build: bool = False
     project_name: str | None = field(init=False)
     _deadline: float = field(init=False)
 

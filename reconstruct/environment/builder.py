@@ -12,6 +12,7 @@ from typing import TypeAlias
 from uv import find_uv_bin
 
 from reconstruct.environment import tiers
+from reconstruct.environment.build_needs import prepare_build
 from reconstruct.environment.build_session import UV, BuildCause, BuildSession, BuildStoppedError
 from reconstruct.environment.decisive import decisive_lines
 from reconstruct.environment.locks import LockedPackage, compare, merge, render_lock
@@ -133,8 +134,7 @@ def _steps(session: BuildSession, base_world: World, workshop: Workshop, proxy: 
     session.unpack()
     hide_absent_files(session)
     _make_venv(session)
-    if not session.recipe.build_isolation:
-        tiers.install_build_requirements(session)
+    prepare_build(session)
     first = tiers.compile_first(session)
     _stop_at_reuploads(session, proxy)
     tiers.install(session, "install", first)
@@ -168,7 +168,7 @@ def _make_venv(session: BuildSession) -> None:
 
 def _compile_bytecode(session: BuildSession, project: ProjectState) -> None:
     """Runs see the environment read-only, so what isn't compiled now is compiled by each of them anew."""
-    seldom_imported = r"/site-packages/(pip|wheel)/|/tests?/"
+    seldom_imported = r"/site-packages/(pip|wheel|setuptools)/|/tests?/"
     argv = (PYTHON, "-m", "compileall", "-q", "-j", "2", "-x", seldom_imported, *project.site_packages)
     session.offline("compile", argv)
 

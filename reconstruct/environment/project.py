@@ -1,16 +1,15 @@
 """The project in its environment: put in place from the tree, and proven to be imported from there."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
-from pydantic import TypeAdapter, ValidationError
 
+from reconstruct.environment.build_needs import read_build_needs
 from reconstruct.environment.build_session import WORKSHOP, BuildCause, BuildSession
-from reconstruct.environment.tiers import SEEDS, isolation
+from reconstruct.environment.description import Description, describe
+from reconstruct.environment.tiers import isolation
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import PYTHON, TESTBED
 from swequarry.sandbox.index_pages import normalise
@@ -27,19 +26,6 @@ class ProjectState:
     version: str | None
     installed: Mapping[str, str]
     local: frozenset[str]
-    site_packages: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """What `inside/describe.py` reports; the code of installed packages can reach it, so it is validated."""
-
-    python: str
-    sys_version: str
-    installed: tuple[tuple[str, str], ...]
-    project_version: str | None
-    origins: Mapping[str, str]
-    copies: tuple[str, ...]
     site_packages: tuple[str, ...]
 
 
@@ -71,7 +57,7 @@ def place_project(session: BuildSession) -> frozenset[str]:
     Raises:
         BuildStoppedError: one can't be installed.
     """
-    before = dict(_describe(session).installed)
+    before = dict(describe(session).installed)
     match session.recipe.install:
         case "path":
             _put_on_path(session)
@@ -80,12 +66,12 @@ def place_project(session: BuildSession) -> frozenset[str]:
             session.online("project", argv, cause=BuildCause.PROJECT)
         case _:
             _install_editable(session, TESTBED, before)
-    after = dict(_describe(session).installed)
+    after = dict(describe(session).installed)
     session.project_name = session.project_name or next(iter(sorted(set(after) - set(before))), None)
     for folder in session.recipe.local_packages:
         _install_editable(session, _inside_tree(session, folder), after)
     if session.recipe.local_packages:
-        after = dict(_describe(session).installed)
+        after = dict(describe(session).installed)
     own = {session.project_name} if session.project_name else set()
     return frozenset(normalise(name) for name in own | set(after) - set(before))
 
@@ -97,7 +83,7 @@ def inspect_project(session: BuildSession, local: frozenset[str]) -> ProjectStat
         BuildStoppedError: the project isn't imported from the tree, or has a made-up version.
         SandboxError: the interpreter isn't the one that was asked for.
     """
-    answer = _describe(session)
+    answer = describe(session)
     _check_interpreter(session, answer.python)
     _check_origin(session, answer)
     _check_version(session, answer.project_version)
@@ -110,70 +96,15 @@ def inspect_project(session: BuildSession, local: frozenset[str]) -> ProjectStat
     )
 
 
-def _describe(session: BuildSession) -> Description:
-    answer = session.script("describe", "describe.py", TESTBED, session.project_name or "")
-    try:
-        return TypeAdapter(Description).validate_python(answer)
-    except ValidationError as error:
-        raise session.stop(BuildCause.INSTALL, "describe", "the environment's description is odd") from error
-
-
 def _install_editable(session: BuildSession, folder: str, present: Mapping[str, str]) -> None:
-    needs = _build_needs(session, folder)
+    needs = read_build_needs(session, folder)
     compat = ("--config-setting", "editable_mode=compat") if needs.setuptools else ()
-    isolated = () if needs.met_by(present) else isolation(session)
-    plain = ("--no-build-isolation",) if needs.met_by(present) else ()
+    isolated = ("--no-build-isolation",) if needs.met_by(present) else isolation(session)
     session.uv(
         "project", "pip", "install", "--python", PYTHON, "--no-deps", "--no-sources", "-e", folder,
         "--build-constraints", session.write_lines("build-constraints.txt", session.recipe.build_constraints),
-        *isolated, *plain, *compat, cause=BuildCause.PROJECT,
+        *isolated, *compat, cause=BuildCause.PROJECT,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildNeeds:
-    """What building a folder asks for; `requires` None where that can't be told without running it.
-
-    Setuptools can put the folder itself on the path (`editable_mode=compat`), so that modules that a patch
-    adds are found.
-    """
-
-    setuptools: bool = True
-    requires: tuple[Requirement, ...] | None = None
-
-    def met_by(self, present: Mapping[str, str]) -> bool:
-        """Whether the environment has it all, so that a build environment of its own would be the same."""
-        versions = {normalise(name): version for name, version in present.items()}
-        return (
-            self.setuptools
-            and self.requires is not None
-            and all(
-                normalise(r.name) in SEEDS
-                and normalise(r.name) in versions
-                and r.specifier.contains(versions[normalise(r.name)], prereleases=True)
-                for r in self.requires
-            )
-        )
-
-
-def _build_needs(session: BuildSession, folder: str) -> BuildNeeds:
-    try:
-        system = tomllib.loads(_text(session, f"{folder}/pyproject.toml")).get("build-system", {})
-        setuptools = str(system.get("build-backend", "setuptools")).startswith("setuptools")
-        requires = tuple(Requirement(str(line)) for line in system.get("requires", ("setuptools", "wheel")))
-    except (tomllib.TOMLDecodeError, AttributeError, TypeError, InvalidRequirement):
-        return BuildNeeds()
-    dynamic = any(
-        "setup_requires" in _text(session, f"{folder}/{name}") for name in ("setup.py", "setup.cfg")
-    )
-    return BuildNeeds(setuptools=setuptools, requires=None if dynamic else requires)
-
-
-def _text(session: BuildSession, path: str) -> str:
-    try:
-        return session.sandbox.get(path).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
 
 
 def _put_on_path(session: BuildSession) -> None:

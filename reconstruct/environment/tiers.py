@@ -1,6 +1,5 @@
 """The first tier of an environment: what must install, resolved together with the project's own metadata."""
 
-import tomllib
 from collections.abc import Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -36,28 +35,6 @@ def compile_first(session: BuildSession) -> tuple[LockedPackage, ...]:
     source = session.write_lines("tier1.in", lines)
     _compile(session, "resolve", source, "tier1.txt", constraint_lines(session), isolation(session))
     return without_project(session, parse_lock(session.read("tier1.txt")))
-
-
-def install_build_requirements(session: BuildSession) -> None:
-    """Install what set-up code needs at hand when it is run without isolation.
-
-    Raises:
-        BuildStoppedError: they can't be installed.
-    """
-    names = (*(session.recipe.build_requirements or _declared_build_requirements(session)), *SEEDS)
-    source = session.write_lines("build.in", names)
-    _compile(session, "resolve build requirements", source, "build.txt", constraint_lines(session), ())
-    install(session, "install build requirements", parse_lock(session.read("build.txt")))
-
-
-def _declared_build_requirements(session: BuildSession) -> tuple[str, ...]:
-    """Return the names in the tree's `build-system.requires`, without their versions."""
-    try:
-        table = tomllib.loads(session.sandbox.get(f"{TESTBED}/pyproject.toml").decode("utf-8", "replace"))
-        lines = table["build-system"]["requires"]
-        return tuple(Requirement(line).name for line in lines)
-    except (FileNotFoundError, tomllib.TOMLDecodeError, KeyError, TypeError, InvalidRequirement):
-        return ()
 
 
 def install(session: BuildSession, step: str, packages: Sequence[LockedPackage]) -> None:
@@ -119,7 +96,7 @@ def constraint_lines(session: BuildSession) -> list[str]:
 
 def isolation(session: BuildSession) -> tuple[str, ...]:
     """Return the options that let the project be built against the environment itself."""
-    if session.recipe.build_isolation:
+    if session.recipe.build_isolation and not session.plain_build:
         return ()
     name = session.recipe.project_name
     return ("--no-build-isolation-package", name) if name else ("--no-build-isolation",)
