@@ -101,6 +101,7 @@ class _Reader:
         self.nonce = nonce
         self.started = False
         self.tests: dict[TestId, list[_Test]] = {}
+        self.numbers: dict[int, TestId] = {}
         self.finished: dict[TestId, None] = {}
         self.collected: list[TestId] | None = None
         self.known: Counter[TestId] = Counter()
@@ -176,6 +177,7 @@ class _Reader:
         if len(self.tests.get(test, ())) == self.known[test]:
             raise _OddError(f"{test} began once too often")
         self.tests.setdefault(test, []).append(_Test())
+        self.numbers[_number(record, "number")] = test
         self.running = test
 
     def on_phase(self, record: dict[str, Any]) -> None:
@@ -202,16 +204,15 @@ class _Reader:
             entry.failed_part = _text(record, "detail")
 
     def on_timeout(self, record: dict[str, Any]) -> None:
-        test = TestId(_text(record, "id"))
-        if test not in self.tests:
-            raise _OddError(f"{test} timed out without having begun")
+        test = self.numbers.get(_number(record, "number"))
+        if test is None:
+            raise _OddError("a test timed out without having begun")
         self.timed_out = test
 
     def on_end(self, record: dict[str, Any]) -> None:
-        status = record.get("status")
-        if record.get("nonce") != self.nonce or type(status) is not int:
+        if record.get("nonce") != self.nonce:
             raise _OddError("an end that isn't of this run")
-        self.status = status
+        self.status = _number(record, "status")
 
     def _current(self, record: dict[str, Any]) -> tuple[TestId, _Test]:
         test = TestId(_text(record, "id"))
@@ -305,6 +306,13 @@ def _text(record: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise _OddError(f"`{name}` isn't text")
     return _printable(value)
+
+
+def _number(record: dict[str, Any], name: str) -> int:
+    value = record.get(name)
+    if type(value) is not int:
+        raise _OddError(f"`{name}` isn't a number")
+    return value
 
 
 def _texts(record: dict[str, Any], name: str) -> tuple[str, ...]:

@@ -254,11 +254,15 @@ def test_report_cannot_be_written_through_proc(quarry: Quarry) -> None:
     assert "passed" not in outcomes(result).values()
 
 
-def test_test_that_must_not_be_trusted_ends_as_rejection(quarry: Quarry) -> None:
+def test_endless_output_ends_the_run_at_its_limit(quarry: Quarry) -> None:
     outcome, _ = quarry.verify(
-        {"tests/test_a.py": "def test_1():\n    while True: print('x' * 100000)"},
-        VerifySettings(runs=1),
-        Limits(wall_s=60, output_bytes=1 << 20),
+        {
+            "pytest.ini": "[pytest]\naddopts = -s",
+            "tests/test_a.py": "def test_1():\n    while True: print('x' * 100000)",
+        },
+        VerifySettings(runs=1, test_timeout_s=30),
+        Limits(output_bytes=1 << 20),
     )
     assert isinstance(outcome, Rejected)
-    assert outcome.code in {RejectCode.RESOURCE_LIMIT, RejectCode.NO_FAIL_TO_PASS}
+    assert outcome.code is RejectCode.RESOURCE_LIMIT
+    assert outcome.evidence == ("output_limit while at tests/test_a.py::test_1",)

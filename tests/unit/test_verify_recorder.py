@@ -227,7 +227,7 @@ def test_wall_limit_is_a_problem_of_the_run_and_no_test_after_it_passed(tmp_path
     """
     }
     backend = replace(
-        backend_for(tmp_path, files), expire_at=b'"id":"tests/test_a.py::test_hang","kind":"begin"'
+        backend_for(tmp_path, files), expire_at=b'"id":"tests/test_a.py::test_hang","number":5,"kind":"begin"'
     )
     result = run(tmp_path, files, backend=backend)
     assert result.problems == (RunProblem.WALL_LIMIT,)

@@ -1,6 +1,7 @@
 """The reader of the report channel: whatever the bytes, nothing passes that wasn't properly reported."""
 
 import json
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from swequarry.verify.report import ChannelReport, read_channel
 
 NONCE = "0123456789abcdef"
 A, B = TestId("t.py::a"), TestId("t.py::b")
+NUMBERS: dict[str, int] = defaultdict(lambda: 7, {A: 3, B: 5})
 
 
 def start() -> dict[str, Any]:
@@ -30,7 +32,7 @@ def phase(
 
 def whole(test: str, call: str = "passed") -> list[dict[str, Any]]:
     phases = [phase(test, "setup"), phase(test, "call", call), phase(test, "teardown")]
-    return [{"kind": "begin", "id": test}, *phases]
+    return [{"kind": "begin", "id": test, "number": NUMBERS[test]}, *phases]
 
 
 def end(status: int = 0, nonce: str = NONCE) -> dict[str, Any]:
@@ -82,7 +84,7 @@ def test_test_without_a_teardown_is_running_not_passed() -> None:
 )
 def test_worst_phase_wins(phases: list[tuple[str, str]], expected: TestOutcome) -> None:
     records = [phase(A, when, how) for when, how in phases]
-    report = read(start(), collected(A), {"kind": "begin", "id": A}, *records, end(1))
+    report = read(start(), collected(A), {"kind": "begin", "id": A, "number": 3}, *records, end(1))
     assert outcome(report) is expected
     assert not report.odd
 
@@ -94,8 +96,8 @@ def test_worst_phase_wins(phases: list[tuple[str, str]], expected: TestOutcome) 
         [start(), collected(A), *whole(B), end()],  # a test that nobody collected
         [start(), collected(A), *whole(A)[1:], end()],  # a report without a beginning
         [start(), collected(A), *whole(A), phase(A, "call"), end()],  # a phase after the teardown
-        [start(), collected(A), {"kind": "begin", "id": A}, phase(A, "call"), phase(A, "setup"), end()],
-        [start(), collected(A, B), {"kind": "begin", "id": A}, *whole(B), end()],  # one inside the other
+        [start(), collected(A), {"kind": "begin", "id": A, "number": 3}, phase(A, "call"), phase(A, "setup"), end()],
+        [start(), collected(A, B), {"kind": "begin", "id": A, "number": 3}, *whole(B), end()],  # one inside the other
         [start(), collected(A), *whole(A), end(nonce="guess")],
         [start(), collected(A), *whole(A), end(), end()],
         [start(), end(), collected(A), *whole(A)],
@@ -104,7 +106,7 @@ def test_worst_phase_wins(phases: list[tuple[str, str]], expected: TestOutcome) 
         [collected(A), *whole(A), end()],
         [start(), collected(A), *whole(A), collected(B), end()],
         [start(), collected(A), *whole(A, "excellent"), end()],
-        [start(), collected(A), {"kind": "begin", "id": A}, phase(A, "afterwards"), end()],
+        [start(), collected(A), {"kind": "begin", "id": A, "number": 3}, phase(A, "afterwards"), end()],
         [start(), {"kind": "report"}, end()],
         [start(), {"kind": "take"}, end()],
         [start(), {"kind": ["start"]}, end()],
@@ -112,7 +114,7 @@ def test_worst_phase_wins(phases: list[tuple[str, str]], expected: TestOutcome) 
         [start(), {"kind": "origins", "modules": [["a"]]}, end()],
         [start(), {**end(), "status": True}],
         [start(), {**end(), "status": "0"}],
-        [start(), {"kind": "timeout", "id": A}],
+        [start(), {"kind": "timeout", "number": 3}],
     ],
 )  # fmt: skip
 def test_odd_records_make_the_report_incomplete(records: list[dict[str, Any]]) -> None:
@@ -137,15 +139,15 @@ def test_record_cut_by_the_end_of_the_process_is_no_oddity() -> None:
 
 
 def test_record_cut_by_the_watchdog_is_no_oddity_and_the_test_timed_out() -> None:
-    timeout = b"\n" + lines({"kind": "timeout", "id": A})
+    timeout = b"\n" + lines({"kind": "timeout", "number": 3})
     for cut in (b"", b'{"kind":"pha'):
-        raw = lines(start(), collected(A, B), {"kind": "begin", "id": A}) + cut + timeout
+        raw = lines(start(), collected(A, B), {"kind": "begin", "id": A, "number": 3}) + cut + timeout
         report = read_channel(raw, NONCE)
         assert (report.odd, report.timed_out, dict(report.results)) == ((), A, {})
 
 
 def test_test_that_ended_just_before_the_watchdog_struck_still_timed_out() -> None:
-    raw = lines(start(), collected(A), *whole(A)) + b"\n" + lines({"kind": "timeout", "id": A})
+    raw = lines(start(), collected(A), *whole(A)) + b"\n" + lines({"kind": "timeout", "number": 3})
     report = read_channel(raw, NONCE)
     assert A not in report.results
     assert report.timed_out == A
@@ -170,7 +172,7 @@ def test_file_names_that_are_no_utf8_can_be_stored() -> None:
 RECORDS = st.sampled_from(
     [
         start(), collected(A, B), collected(B), *whole(A), *whole(B), phase(A, "call", "failed"),
-        phase(A, "setup", "skipped", xfail=True), end(), end(1), {"kind": "timeout", "id": A},
+        phase(A, "setup", "skipped", xfail=True), end(), end(1), {"kind": "timeout", "number": 3},
         {"kind": "rerun", "id": A, "detail": ""}, {"kind": "subtest", "id": A, "outcome": "failed", "detail": ""},
         {"kind": "collecting", "path": "t.py"}, {"kind": "collect_error", "path": "t.py", "detail": ""},
         {"kind": "origins", "modules": []}, {"kind": "broken", "detail": "x"}, {"kind": 1}, {},
@@ -197,7 +199,7 @@ def test_records_in_any_order_pass_only_what_was_run_properly(
             own = [r.get("when") for r in records if r.get("id") == test and r.get("kind") == "phase"]
             assert records[0] == start()
             assert {"setup", "call", "teardown"} <= set(own)
-            assert {"kind": "begin", "id": test} in records
+            assert {"kind": "begin", "id": test, "number": NUMBERS[test]} in records
             assert test in (report.collected or ())
     if report.agrees_with(0):
         assert records[-1] == end()

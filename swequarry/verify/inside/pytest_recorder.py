@@ -35,6 +35,7 @@ class Channel:
     """The report pipe, out of the way of tests: a high descriptor, closed in children that exec.
 
     The functions it needs are bound at the start, because tests replace `os.getpid`, `os.write` and the like.
+    The phases of a test go out together at its end: what a test that never ends did so far doesn't matter.
     """
 
     def __init__(self, fd):
@@ -46,18 +47,24 @@ class Channel:
         self._write, self._fstat, self._getpid, self._exit = os.write, os.fstat, os.getpid, os._exit
         self._encode = json.JSONEncoder(separators=(",", ":")).encode
         self._owner = os.getpid()
+        self._kept = ""
         self._identity = self._state()
 
     def _state(self):
         status = self._fstat(self.fd)
         return status.st_dev, status.st_ino
 
+    def keep(self, kind, **fields):
+        """Keep one record until the next is sent."""
+        fields["kind"] = kind
+        self._kept += self._encode(fields) + "\n"
+
     def send(self, kind, **fields):
-        """Write one record whole, or end the process: a run that can't report has nothing to say."""
+        """Write what was kept and one record, whole, or end the process: it must report or be silent."""
         if self._getpid() != self._owner:
             return  # a forked child of a test came back through the hooks
-        fields["kind"] = kind
-        data = (self._encode(fields) + "\n").encode("ascii")
+        self.keep(kind, **fields)
+        data, self._kept = self._kept.encode("ascii"), ""
         try:
             if self._state() != self._identity:
                 self._exit(CHANNEL_LOST)
@@ -78,6 +85,7 @@ class Recorder:
         self.prefix = ""
         self.errors = {}
         self.gathered = False
+        self.number = 1
         self.testbed = os.path.realpath(os.getcwd())
 
     # --- before the tests ---------------------------------------------------------------------------
@@ -168,8 +176,9 @@ class Recorder:
 
     def pytest_runtest_logstart(self, nodeid):
         name = self.name(nodeid)
-        self.channel.send("begin", id=name)
-        self.tell(name)
+        self.number += 2
+        self.channel.send("begin", id=name, number=self.number)
+        self.tell(self.number)
         seed = zlib.crc32(("%d %s" % (self.seed, name)).encode("utf-8", "replace"))
         random.seed(seed)
         numpy_random = sys.modules.get("numpy.random")
@@ -189,12 +198,14 @@ class Recorder:
         error, cause = self.errors.pop((str(report.nodeid), report.when), ("", ""))
         detail = phase_detail(report, cause)
         if hasattr(report, "context") and "subtest" in type(report).__name__.lower():
-            self.channel.send("subtest", id=name, outcome=str(report.outcome), detail=detail)
+            self.channel.keep("subtest", id=name, outcome=str(report.outcome), detail=detail)
             return
         if report.outcome == "rerun":
-            self.channel.send("rerun", id=name, detail=text(crash_line(report.longrepr)))
+            self.channel.keep("rerun", id=name, detail=text(crash_line(report.longrepr)))
             return
-        self.channel.send(
+        last = report.when == "teardown"
+        write = self.channel.send if last else self.channel.keep
+        write(
             "phase",
             id=name,
             when=str(report.when),
@@ -203,8 +214,8 @@ class Recorder:
             detail=detail,
             error=error,
         )
-        if report.when == "teardown":
-            self.tell(None)
+        if last:
+            self.tell(self.number + 1)
 
 
 def phase_detail(report, cause):
