@@ -15,8 +15,8 @@ from reconstruct.environment import tiers
 from reconstruct.environment.build_needs import prepare_build
 from reconstruct.environment.build_session import UV, BuildCause, BuildSession, BuildStoppedError
 from reconstruct.environment.decisive import decisive_lines
-from reconstruct.environment.locks import LockedPackage, compare, merge, render_lock
-from reconstruct.environment.optional_tier import install_optional
+from reconstruct.environment.locks import LockedPackage, compare, merge, parse_lock, render_lock
+from reconstruct.environment.optional_tier import OptionalTier, install_optional
 from reconstruct.environment.project import ProjectState, hide_absent_files, inspect_project, place_project
 from swequarry.delta import TreeDelta
 from swequarry.errors import IndexUnavailableError, SandboxError
@@ -83,8 +83,17 @@ class NotBuilt:
 BuildResult: TypeAlias = Built | NotBuilt
 
 
-def build(recipe: Recipe, base_world: World, interpreter: Interpreter, workshop: Workshop) -> BuildResult:
+def build(
+    recipe: Recipe,
+    base_world: World,
+    interpreter: Interpreter,
+    workshop: Workshop,
+    *,
+    lock: bytes | None = None,
+) -> BuildResult:
     """Build the environment of a recipe on top of a world that holds the tree only.
+
+    With the text of a `lock` nothing is resolved: exactly what it names is installed, on whatever day.
 
     Raises:
         IndexUnavailableError: the index failed while the build did; it may be retried.
@@ -92,7 +101,7 @@ def build(recipe: Recipe, base_world: World, interpreter: Interpreter, workshop:
     """
     with workshop.index.open(view_of(recipe)) as proxy:
         try:
-            return _build(recipe, base_world, interpreter, workshop, proxy)
+            return _build(recipe, base_world, interpreter, workshop, proxy, lock)
         except SandboxError:
             _raise_trouble(proxy)
             raise
@@ -108,7 +117,12 @@ def view_of(recipe: Recipe) -> IndexView:
 
 
 def _build(
-    recipe: Recipe, base_world: World, interpreter: Interpreter, workshop: Workshop, proxy: IndexProxy
+    recipe: Recipe,
+    base_world: World,
+    interpreter: Interpreter,
+    workshop: Workshop,
+    proxy: IndexProxy,
+    lock: bytes | None,
 ) -> BuildResult:
     binds = (Bind(source=workshop.uv, target=UV),)
     with workshop.backend.create(
@@ -116,7 +130,7 @@ def _build(
     ) as sandbox:
         session = BuildSession(sandbox, recipe, interpreter, workshop.limits)
         try:
-            return _steps(session, base_world, workshop, proxy)
+            return _steps(session, base_world, workshop, proxy, lock)
         except BuildStoppedError as stop:
             _raise_trouble(proxy)
             log = bytes(session.log)
@@ -130,18 +144,19 @@ def _build(
             )
 
 
-def _steps(session: BuildSession, base_world: World, workshop: Workshop, proxy: IndexProxy) -> Built:
+def _steps(
+    session: BuildSession, base_world: World, workshop: Workshop, proxy: IndexProxy, wanted: bytes | None
+) -> Built:
     session.unpack()
     hide_absent_files(session)
     _make_venv(session)
     prepare_build(session)
-    first = tiers.compile_first(session)
-    _stop_at_reuploads(session, proxy)
+    first = _first_tier(session, proxy, wanted)
     tiers.install(session, "install", first)
     local = place_project(session)
     if session.project_name is not None:
         proxy.deny(session.project_name)
-    optional = install_optional(session, first)
+    optional = install_optional(session, first) if wanted is None else OptionalTier()
     project = inspect_project(session, local)
     lock = _settle_lock(session, merge(first, optional.lock), project)
     lock_hash = workshop.put_blob(render_lock(lock).encode("ascii"))
@@ -158,6 +173,14 @@ def _steps(session: BuildSession, base_world: World, workshop: Workshop, proxy: 
         notes=_notes(proxy),
         durations_s=dict(session.durations_s),
     )
+
+
+def _first_tier(session: BuildSession, proxy: IndexProxy, wanted: bytes | None) -> tuple[LockedPackage, ...]:
+    if wanted is not None:
+        return parse_lock(wanted.decode("ascii", "replace"))
+    first = tiers.compile_first(session)
+    _stop_at_reuploads(session, proxy)
+    return first
 
 
 def _make_venv(session: BuildSession) -> None:

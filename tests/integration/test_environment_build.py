@@ -200,6 +200,29 @@ def test_project_of_2021_is_built_with_the_tools_of_2021_on_any_day(site):  # B0
     assert (first.project_version, first.python_version) == ("1.0", site.python.version)
 
 
+def test_lock_gives_the_same_environment_after_the_index_changed(site):  # B028
+    site.index.wheel("extra", "1.0")
+    recipe, tree = site.recipe(optional=("extra",)), site.tree(DEMO, "relock")
+    first = built(build(recipe, tree, site.python, site.workshop))
+    site.index.wheel("toolbox", "1.4.1", "2021-01-02T00:00:00Z")
+    site.index.wheel("extra", "2.0")
+    shutil.rmtree(site.folder / "cache")
+    resolved = built(build(recipe, tree, site.python, site.workshop))
+    assert "toolbox==1.4.1" in site.lock(resolved), "the index really changed"
+    locked = build(recipe, tree, site.python, site.workshop, lock=site.blobs.get(first.lock))
+    assert (built(locked).lock, built(locked).world) == (first.lock, first.world)
+
+
+def test_lock_whose_file_is_gone_is_not_built_otherwise(site):  # B028
+    first = built(site.build(DEMO, "gone"))
+    site.index.projects["toolbox"] = site.index.projects["toolbox"][1:]
+    shutil.rmtree(site.folder / "cache")
+    tree = site.tree(DEMO, "gone")
+    result = build(site.recipe(), tree, site.python, site.workshop, lock=site.blobs.get(first.lock))
+    assert isinstance(result, NotBuilt)
+    assert any("toolbox" in line for line in result.decisive)
+
+
 def test_built_world_runs_the_tree_itself(site):
     world = built(site.build(DEMO, "runs")).world
     code = "import demo, toolbox; print(demo.__file__, toolbox.VERSION)"
