@@ -11,7 +11,7 @@ from swequarry.delta import TreeDelta
 from swequarry.errors import SandboxError
 from swequarry.sandbox.bubblewrap_host import BubblewrapHost
 from swequarry.sandbox.bubblewrap_launch import execute
-from swequarry.sandbox.bubblewrap_store import ROOTS, StoredWorld, WorldStore
+from swequarry.sandbox.bubblewrap_store import ROOTS, StoredWorld, WorldStore, make_top
 from swequarry.sandbox.contract import (
     ENVIRONMENT,
     TESTBED,
@@ -96,15 +96,6 @@ class BubblewrapSandbox:
         self._world = replace(self._world, layers=(*self._world.layers, layer))
         self._make_top()
         return World(backend=NAME, key=key)
-
-
-def make_top(store: WorldStore, top: Path) -> None:
-    """Make the empty folders that overlayfs writes to."""
-    top.mkdir(mode=0o755)
-    for name in ROOTS:
-        for folder in (top / name, top / f"{name}.work"):
-            folder.mkdir(mode=0o755)
-            store.give(folder)
 
 
 class BubblewrapBackend:

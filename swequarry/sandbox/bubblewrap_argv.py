@@ -143,11 +143,15 @@ The command gets no variable that only the shell has set.
 """
 
 
-def limited(argv: Sequence[str], limits: Limits) -> tuple[str, ...]:
-    """Return a command behind the gate and under the limits that count inside: per user namespace."""
+def limited(argv: Sequence[str], limits: Limits, *, own_count: bool) -> tuple[str, ...]:
+    """Return a command behind the gate and under the limits of each process.
+
+    `own_count` tells whether the kernel counts the processes of each user namespace apart (Linux 5.14);
+    where it doesn't, all that the user runs would count, and the watchdog alone limits them.
+    """
+    refuse = (f"--nproc={limits.processes}:{limits.processes}",) if own_count else ()
     return (
-        *("/bin/sh", "-c", _GATE, "sh", "/usr/bin/prlimit"),
-        f"--nproc={limits.processes}:{limits.processes}",
+        *("/bin/sh", "-c", _GATE, "sh", "/usr/bin/prlimit", *refuse),
         f"--nofile={limits.open_files}:{limits.open_files}",
         f"--fsize={limits.file_bytes}:{limits.file_bytes}",
         "--core=0:0",
@@ -164,6 +168,7 @@ mount -t tmpfs -o "$2" scratch "$1"
 cd "$1"
 mkdir tmp home shm testbed env testbed.work env.work
 umask 022
+unset PWD OLDPWD
 shift 2
 exec "$@"
 """

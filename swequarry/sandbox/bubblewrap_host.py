@@ -2,7 +2,6 @@
 
 import contextlib
 import platform
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,11 +10,11 @@ from pathlib import Path
 
 from swequarry.errors import SandboxError, SandboxUnavailableError
 from swequarry.sandbox.bubblewrap_argv import Plan, Root
-from swequarry.sandbox.bubblewrap_launch import Starter, execute
+from swequarry.sandbox.bubblewrap_launch import COUNTS_APART, Starter, execute
 from swequarry.sandbox.bubblewrap_probe import find_bubblewrap, missing_programs, narrow
-from swequarry.sandbox.bubblewrap_store import ROOTS, StoredWorld, WorldStore
+from swequarry.sandbox.bubblewrap_store import ROOTS, StoredWorld, WorldStore, make_top
 from swequarry.sandbox.contract import INDEX_SOCKET, Bind, Command, ExecResult, Interpreter, Limits
-from swequarry.sandbox.host import is_reachable
+from swequarry.sandbox.host import is_reachable, linux_release
 from swequarry.sandbox.interpreters import discover
 from swequarry.sandbox.reach import shown_copy
 from swequarry.sandbox.seccomp import filter_program
@@ -23,7 +22,9 @@ from swequarry.sandbox.settled import ACCOUNT_FILES, NAME_FILES
 from swequarry.sandbox.watchdog import can_watch
 
 _MOUNT_POINTS = ("/srv", "/media", "/mnt")
-_TRIAL_LIMITS = Limits(wall_s=30, tmp_bytes=1024**2, disk_bytes=1024**2)
+_NO_WORLD = StoredWorld(key="", layers=())
+_TRIAL_BYTES = 4 * 1024**2
+_TRIAL_LIMITS = Limits(wall_s=60, tmp_bytes=1024**2, disk_bytes=1024**2)
 _TMPFS_KEEPS_ATTRIBUTES = (6, 6)
 """The Linux release since which tmpfs has `user.` attributes, which overlayfs needs for opaque folders."""
 
@@ -57,8 +58,7 @@ class BubblewrapHost:
     @cached_property
     def memory_uppers(self) -> bool:
         """Whether what a run writes can be kept in a tmpfs here."""
-        release = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
-        return release >= _TMPFS_KEEPS_ATTRIBUTES
+        return linux_release() >= _TMPFS_KEEPS_ATTRIBUTES
 
     @property
     def scratch(self) -> Path:
@@ -149,24 +149,45 @@ class BubblewrapHost:
 
     def _trial(self, argv: tuple[str, ...], python: Interpreter | None = None) -> ExecResult:
         """Run something in a sandbox without a world; an interpreter is mounted, not copied, for this."""
-        plan = self.plan(self.roots(StoredWorld(key="", layers=()), self.scratch), None)
+        plan = self.plan(self.roots(_NO_WORLD, self.scratch), None)
         with self.store.private_folder() as folder:
             if python is not None:
                 binds, mounts = self.reach([Bind(source=Path(python.prefix), target="")], None, folder)
                 plan = replace(plan, interpreters=((binds[0].source, python),), unreachable=mounts)
-            command = Command(argv=argv, cwd="/")
-            return execute(self.starter, plan, command, _TRIAL_LIMITS, scratch_bytes=4 * 1024**2)
+            return self._try(plan, argv)
 
-    def probe(self) -> tuple[str, ...]:
-        """Run the real thing once; when it fails, narrow down what is missing."""
+    def _try(self, plan: Plan, argv: tuple[str, ...] = ("/bin/true",)) -> ExecResult:
+        command = Command(argv=argv, cwd="/")
+        return execute(self.starter, plan, command, _TRIAL_LIMITS, scratch_bytes=_TRIAL_BYTES)
+
+    def _trouble(self, plan: Plan) -> str | None:
+        try:
+            end = self._try(plan)
+        except SandboxError as error:
+            return str(error)
+        return None if end.ok else end.output.decode("utf-8", "replace")
+
+    def _trouble_in_memory(self) -> tuple[str, ...]:
         missing = missing_programs()
         if missing:
             return missing
-        try:
-            end = self._trial(("/bin/true",))
-        except SandboxError as error:
-            return narrow(self.starter, str(error))
-        return () if end.ok else narrow(self.starter, end.output.decode("utf-8", "replace"))
+        trouble = self._trouble(self.plan(self.roots(_NO_WORLD, self.scratch), None))
+        return () if trouble is None else narrow(self.starter, trouble)
+
+    def probe(self) -> tuple[str, ...]:
+        """Run the real thing once with each kind of writable layer; when it fails, narrow down why."""
+        missing = self._trouble_in_memory()
+        if missing:
+            return missing
+        with self.store.private_folder() as folder:
+            make_top(self.store, folder / "top")
+            trouble = self._trouble(self.plan(self.roots(_NO_WORLD, folder / "top"), None))
+        if trouble is None:
+            return ()
+        why = trouble.strip()[-200:]
+        return (
+            f"{self.store.path} can't hold writable layers ({why}): put the workspace on ext4, xfs or btrfs",
+        )
 
     def require(self) -> None:
         """Make sure that sandboxes start here; asked once.
@@ -175,22 +196,24 @@ class BubblewrapHost:
             SandboxUnavailableError: they don't; says what is missing and what mends it.
         """
         if not self._ready:
-            missing = self.probe()
+            missing = self._trouble_in_memory()
             if missing:
                 raise SandboxUnavailableError("bubblewrap can't run sandboxes here: " + "; ".join(missing))
             self._ready = True
 
     def _runs_inside(self, python: Interpreter) -> bool:
         """Whether an interpreter is itself inside: one that finds other libraries says another version."""
-        try:
-            end = self._trial((python.path, "-I", "-c", "import sys, zlib; print(sys.version)"), python)
-        except SandboxError:
-            return False
+        end = self._trial((python.path, "-I", "-c", "import sys, zlib; print(sys.version)"), python)
         return end.ok and end.output.decode("utf-8", "replace").startswith(f"{python.version} ")
 
     @cached_property
     def interpreters(self) -> tuple[Interpreter, ...]:
-        """The Pythons that run inside, newest first; tried once for each state of this machine."""
+        """The Pythons that run inside, newest first; tried once for each state of this machine.
+
+        Raises:
+            SandboxError: one couldn't be tried; that says nothing about it.
+        """
+        self.require()
         return discover(cache=self.store.path / "interpreters.json", runs=self._runs_inside)
 
     def weaknesses(self) -> tuple[str, ...]:
@@ -201,6 +224,8 @@ class BubblewrapHost:
             "refused forks are seen only while the processes that fill the limit are alive",
             "what a sandbox of `create` writes to disk is measured once a second, so it can pass its limit",
         ]
+        if linux_release() < COUNTS_APART:
+            found.append("this kernel (before Linux 5.14) doesn't refuse forks: too many end the run instead")
         if not can_watch():
             found.append("memory isn't limited: this kernel was built without CONFIG_PROC_CHILDREN")
         if filter_program() is None:

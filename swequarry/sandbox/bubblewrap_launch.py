@@ -1,5 +1,6 @@
 """Turns a plan into one started, supervised and interpreted bubblewrap run."""
 
+import contextlib
 import fcntl
 import os
 from dataclasses import dataclass, replace
@@ -15,12 +16,14 @@ from swequarry.sandbox.bubblewrap_argv import (
     scratch_prefix,
 )
 from swequarry.sandbox.contract import Bind, Command, EndedBy, ExecResult, Limits
-from swequarry.sandbox.host import HostIdentity
+from swequarry.sandbox.host import HostIdentity, linux_release
 from swequarry.sandbox.seccomp import filter_program
 from swequarry.sandbox.supervise import Launch, RawEnd, supervise
 
 _FIRST_FREE_DESCRIPTOR = 10
 """Shells redirect single-digit descriptors only, and 3 is the report."""
+COUNTS_APART = (5, 14)
+"""The Linux release since which RLIMIT_NPROC counts for each user namespace."""
 _SIGNAL_BASE, _LAST_SIGNAL = 128, 64
 
 
@@ -84,12 +87,20 @@ def _high(descriptor: int) -> int:
     return moved
 
 
-def _in_memory(name: str, content: bytes) -> int:
+def _in_memory(name: str, content: bytes, held: contextlib.ExitStack) -> int:
     descriptor = _high(os.memfd_create(name))
+    held.callback(os.close, descriptor)
     with open(os.dup(descriptor), "wb") as handle:  # noqa: PTH123 - a descriptor has no path
         handle.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def _status_pipe(held: contextlib.ExitStack) -> tuple[int, int]:
+    """Return both ends of a pipe whose writing end the supervisor closes when the process has it."""
+    reader, writer = (_high(end) for end in os.pipe2(os.O_CLOEXEC))
+    held.callback(os.close, reader)
+    return reader, writer
 
 
 def _interpret(end: RawEnd) -> ExecResult:
@@ -136,25 +147,23 @@ def execute(
     command.check()
     options = sandbox_options(starter.relocate(plan), command.variables, command.cwd)
     program = filter_program()
-    handed = [_in_memory("options", options)]
-    start = [os.fspath(starter.shown(starter.bubblewrap)), "--args", str(handed[0])]
-    if program is not None:
-        handed.append(_in_memory("filter", program))
-        start += ["--seccomp", str(handed[1])]
-    reader, writer = (_high(end) for end in os.pipe2(os.O_CLOEXEC))
-    start += ["--json-status-fd", str(writer), "--", *limited(command.argv, limits)]
-    prefix = starter.prefix(replace(plan, scratch=starter.shown(plan.scratch)), scratch_bytes)
-    launch = Launch(
-        argv=(*prefix, *start),
-        descriptors=tuple(handed),
-        status_reader=reader,
-        status_writer=writer,
-        identity=starter.identity,
-        stay_root=starter.shown_at != starter.store or bool(plan.unreachable),
-        disk=disk,
-    )
-    try:
+    with contextlib.ExitStack() as held:
+        handed = [_in_memory("options", options, held)]
+        start = [os.fspath(starter.shown(starter.bubblewrap)), "--args", str(handed[0])]
+        if program is not None:
+            handed.append(_in_memory("filter", program, held))
+            start += ["--seccomp", str(handed[1])]
+        reader, writer = _status_pipe(held)
+        own_count = linux_release() >= COUNTS_APART
+        start += ["--json-status-fd", str(writer), "--", *limited(command.argv, limits, own_count=own_count)]
+        prefix = starter.prefix(replace(plan, scratch=starter.shown(plan.scratch)), scratch_bytes)
+        launch = Launch(
+            argv=(*prefix, *start),
+            descriptors=tuple(handed),
+            status_reader=reader,
+            status_writer=writer,
+            identity=starter.identity,
+            stay_root=starter.shown_at != starter.store or bool(plan.unreachable),
+            disk=disk,
+        )
         return _interpret(supervise(launch, limits, command.stdin))
-    finally:
-        for descriptor in handed:
-            os.close(descriptor)

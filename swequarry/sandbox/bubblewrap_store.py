@@ -221,3 +221,12 @@ class WorldStore:
         finally:
             os.close(lock)
         return 1
+
+
+def make_top(store: WorldStore, top: Path) -> None:
+    """Make the empty folders that overlayfs writes to."""
+    top.mkdir(mode=0o755)
+    for name in ROOTS:
+        for folder in (top / name, top / f"{name}.work"):
+            folder.mkdir(mode=0o755)
+            store.give(folder)

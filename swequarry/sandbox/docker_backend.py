@@ -29,7 +29,7 @@ from swequarry.sandbox.docker_engine import (
     interpret,
     settled_tar,
 )
-from swequarry.sandbox.docker_images import BaseImages
+from swequarry.sandbox.docker_images import LABEL_PYTHONS, BaseImages
 from swequarry.sandbox.docker_store import DockerStore, DockerWorld
 from swequarry.sandbox.docker_talk import request, request_file
 
@@ -130,13 +130,14 @@ class DockerSandbox:
         """Store the copy as a new world; see the contract."""
         store = self._backend.store
         if not self._backend.has_world(key):
-            name = f"swequarry/world-{store.id}:{store.name_of(key)}"
-            labels = {LABEL_STORE: store.id, LABEL_KEY: store.name_of(key)}
+            labels = {LABEL_STORE: store.id, LABEL_KEY: store.name_of(key), LABEL_PYTHONS: ""}
             container = self._fit(self._fitted or _CHORE_LIMITS)
-            self._engine.commit(container, name, labels)
-            store.forget(key)
-            made = DockerWorld(key=key, image=name, boot=self._boot, interpreter=self._world.interpreter)
-            store.add(made)
+            python = self._world.interpreter
+            with store.changing():
+                name = f"swequarry/world-{store.id}:{store.name_of(key)}"
+                self._engine.commit(container, name, labels)
+                store.forget(key)
+                store.add(DockerWorld(key=key, image=name, boot=self._boot, interpreter=python))
         return World(backend=NAME, key=key)
 
 
@@ -185,7 +186,7 @@ class DockerBackend:
         """Store a copy of a host folder as the /testbed of a new world; see the contract."""
         if not self.has_world(key):
             self.store.forget(key)
-            self.store.add(DockerWorld(key=key, tree=self.store.add_tree(source)))
+            self.store.add_tree(source, key)
         return World(backend=NAME, key=key)
 
     def _stored(self, world: World) -> DockerWorld:
@@ -214,7 +215,8 @@ class DockerBackend:
                 "docker can't run sandboxes here: " + "; ".join(self.bases.missing())
             )
         if index_socket is not None:
-            index_socket.chmod(0o666)  # connecting needs the permission to write
+            with contextlib.suppress(OSError):
+                index_socket.chmod(0o666)  # connecting needs the permission to write
         if interpreter is not None:
             stored = replace(stored, interpreter=interpreter)
         return DockerSandbox(self, stored, binds, index_socket)
@@ -230,7 +232,8 @@ class DockerBackend:
         self.store.forget(key)
         if stored is not None and stored.image is not None:
             self.engine.remove_image(stored.image)
-        self.store.sweep()
+        with self.store.sweeping() as worlds:
+            self.store.sweep(worlds)
 
     def sweep(self) -> int:
         """Remove containers of dead processes and images that no world names; return how many."""
@@ -239,4 +242,10 @@ class DockerBackend:
             if self.store.is_abandoned(run):
                 self.engine.remove(container)
                 removed += 1
-        return removed + self.store.sweep()
+        with self.store.sweeping() as worlds:
+            kept = {self.store.name_of(world.key) for world in worlds}
+            for image, name in self.engine.labelled_images(self.store.id):
+                if name not in kept:
+                    self.engine.remove_image(image)
+                    removed += 1
+            return removed + self.store.sweep(worlds)

@@ -26,7 +26,7 @@ from swequarry.sandbox.docker_talk import Heard, converse
 from swequarry.sandbox.settled import ACCOUNT_FILES, HOME
 
 LABEL_STORE, LABEL_RUN, LABEL_KEY = "swequarry.store", "swequarry.run", "swequarry.world"
-_TIMEOUT_S = 120
+_TIMEOUT_S = 600
 _SHM_BYTES = 256 * 1024**2
 _BROKEN = (DockerException, RequestException, OSError)
 """What the library raises when the engine is gone or says no."""
@@ -125,10 +125,11 @@ class DockerEngine:
         with engine_trouble(f"remove image {name}"), contextlib.suppress(ImageNotFound, NotFound):
             self.api.remove_image(name, force=True)
 
-    def labelled_images(self, store: str) -> list[str]:
-        """Return the ids of all images with a store's label."""
+    def labelled_images(self, store: str) -> list[tuple[str, str]]:
+        """Return (id, name of the world) of all images with a store's label."""
         with engine_trouble("list images"):
-            return [i["Id"] for i in self.api.images(filters={"label": f"{LABEL_STORE}={store}"})]
+            found = self.api.images(filters={"label": f"{LABEL_STORE}={store}"})
+        return [(i["Id"], i["Labels"].get(LABEL_KEY, "")) for i in found]
 
     # --- containers --------------------------------------------------------------------------------
 

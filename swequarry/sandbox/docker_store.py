@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,10 +121,13 @@ class DockerStore:
             raise SandboxError(f"the world file of {key!r} in {self.path} is damaged: {error}") from error
         return world if world.tree is None or self.tree(world.tree).exists() else None
 
+    def changing(self) -> contextlib.AbstractContextManager[None]:
+        """Keep `sweep` away while something is stored that no world's file names yet."""
+        return locked(self.path / "id", SHARED)
+
     def add(self, world: DockerWorld) -> None:
-        """Store a world unless one is there."""
-        with locked(self.path / "id", SHARED):
-            self._write_once(self._file(world.key), world.to_bytes())
+        """Store a world unless one is there; call it while `changing`."""
+        self._write_once(self._file(world.key), world.to_bytes())
 
     def forget(self, key: str) -> None:
         """Remove a world's file."""
@@ -144,22 +147,23 @@ class DockerStore:
         """Return the place of an imported tree."""
         return self.path / "trees" / name
 
-    def add_tree(self, source: Path) -> str:
-        """Pack a host folder as `testbed`, with modes, links and times; return its name.
+    def add_tree(self, source: Path, key: str) -> None:
+        """Pack a host folder as `testbed`, with modes, links and times, as the world of a key.
 
         Raises:
             SandboxError: it can't be read or there is no room.
         """
         name = f"{secrets.token_hex(12)}.tar"
-        part = self.tree(name).with_suffix(".part")
-        try:
-            with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
-                archive.add(source, "testbed", filter=_as_sandbox_user)
-            part.rename(self.tree(name))
-        except (OSError, tarfile.TarError) as error:
-            part.unlink(missing_ok=True)
-            raise SandboxError(f"can't pack {source} for docker: {error}") from error
-        return name
+        with self.claim_run() as run:
+            packed = self.path / "runs" / run / name
+            try:
+                with tarfile.open(packed, "w", format=tarfile.PAX_FORMAT) as archive:
+                    archive.add(source, "testbed", filter=_as_sandbox_user)
+                with self.changing():
+                    packed.rename(self.tree(name))
+                    self.add(DockerWorld(key=key, tree=name))
+            except (OSError, tarfile.TarError) as error:
+                raise SandboxError(f"can't pack {source} for docker: {error}") from error
 
     # --- runs ------------------------------------------------------------------------------------
 
@@ -168,7 +172,7 @@ class DockerStore:
         """Yield an id for containers that are ours until the block ends."""
         run = secrets.token_hex(12)
         folder = self.path / "runs" / run
-        with locked(self.path / "id", SHARED):
+        with self.changing():
             folder.mkdir()
             lock = try_lock(folder, ALONE)
         try:
@@ -188,15 +192,20 @@ class DockerStore:
         os.close(lock)
         return True
 
-    def sweep(self) -> int:
-        """Remove folders of dead runs and trees that no world has; return how many."""
-        removed = 0
+    @contextlib.contextmanager
+    def sweeping(self) -> Iterator[list[DockerWorld]]:
+        """Yield the worlds there are, with nobody storing another while the block runs."""
         with locked(self.path / "id", ALONE):
-            kept = {world.tree for world in self.worlds()}
-            for file in (self.path / "trees").iterdir():
-                if file.name not in kept:
-                    file.unlink(missing_ok=True)
-                    removed += 1
-            for folder in (self.path / "runs").iterdir():
-                removed += self.is_abandoned(folder.name)
+            yield self.worlds()
+
+    def sweep(self, worlds: Sequence[DockerWorld]) -> int:
+        """Remove folders of dead runs and trees that no world has; return how many. While `sweeping`."""
+        removed = 0
+        kept = {world.tree for world in worlds}
+        for file in (self.path / "trees").iterdir():
+            if file.name not in kept:
+                file.unlink(missing_ok=True)
+                removed += 1
+        for folder in (self.path / "runs").iterdir():
+            removed += self.is_abandoned(folder.name)
         return removed

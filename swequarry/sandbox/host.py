@@ -6,14 +6,23 @@ belongs to nobody else, and whatever that uid must read has to be reachable for 
 """
 
 import os
+import platform
 import pwd
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _UNUSED_FROM, _UNUSED_TO = 60_000, 60_999
 """A range that Debian and systemd hand out to nobody, below 65536 so that it exists inside containers."""
+
+
+@cache
+def linux_release() -> tuple[int, ...]:
+    """Return major and minor number of the running kernel."""
+    return tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def _uv_folder() -> Path:
 
 
 def _folders() -> Iterator[Path]:
+    yield Path(sys.base_prefix) / "bin"
     for root in _pyenv_roots():
         yield from sorted(root.glob("versions/*/bin"))
     yield from sorted(_uv_folder().glob("*/bin"))

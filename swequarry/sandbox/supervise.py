@@ -108,8 +108,10 @@ class _Run:
         self._streams: dict[int, _Stream] = {}
         self._selector = selectors.DefaultSelector()
         self._began = time.monotonic()
-        self._process = _start(launch)
-        os.close(launch.status_writer)
+        try:
+            self._process = _start(launch)
+        finally:
+            os.close(launch.status_writer)
         self._watchdog = Watchdog(self._process.pid, limits)
         self._disk = DiskWatch(launch.disk, limits.disk_bytes) if launch.disk else None
         self._killed_by: EndedBy | None = None
@@ -236,7 +238,6 @@ class _Run:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
-        os.close(self._status_reader)
 
     def _drain(self) -> None:
         for descriptor, stream in self._streams.items():

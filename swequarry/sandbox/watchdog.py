@@ -22,17 +22,21 @@ _FASTEST_GROWTH = 8 * 1024**3
 _SHORTEST_S, _LONGEST_S = 0.01, 0.2
 _EXHAUSTED_S = 5.0
 """After this long with no free process the run is a fork bomb and is ended."""
+_FAR_TOO_MANY = 1.5
+"""Where old kernels can't refuse forks for a sandbox, more than this share of the limit ends the run."""
 _SPARE_PROCESSES = 3
 """The reaper and prlimit's own slot count too, and a fork that fails leaves no process to be seen."""
+_STATE, _THREADS, _BORN, _RESIDENT = 0, 17, 19, 21
 _MAIN = 2
 """The command's pid inside: the reaper is 1 and starts nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSample:
-    """One process at one moment: pid outside, resident bytes, threads."""
+    """One process at one moment: pid outside and time of birth, resident bytes, threads."""
 
     pid: int
+    born: bytes
     resident: int
     threads: int
 
@@ -47,12 +51,36 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _sample(pid: int) -> ProcessSample | None:
+def _status_fields(path: str) -> list[bytes]:
+    """Return the fields of a stat file from the state on (proc(5)), none when the process is gone."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return Path(path).read_bytes().rpartition(b")")[2].split()
     except OSError:
+        return []
+
+
+def _living_fields(pid: int) -> list[bytes]:
+    """Return the fields of a process, or of another thread where only its first one has ended.
+
+    A process whose first thread is gone looks dead and empty by its own entry, and yet runs.
+    """
+    fields = _status_fields(f"/proc/{pid}/stat")
+    if fields and fields[_STATE] == b"Z":
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+                fields = _status_fields(f"/proc/{pid}/task/{task}/stat")
+                if fields and fields[_STATE] != b"Z":
+                    return fields
+        return []
+    return fields
+
+
+def _sample(pid: int) -> ProcessSample | None:
+    """Return a process that is alive; None for one that is gone or waits to be buried."""
+    fields = _living_fields(pid)
+    if not fields:
         return None
-    return ProcessSample(pid, int(fields[21]) * _PAGE, int(fields[17]))
+    return ProcessSample(pid, fields[_BORN], int(fields[_RESIDENT]) * _PAGE, int(fields[_THREADS]))
 
 
 def descendants(pid: int) -> list[ProcessSample]:
@@ -72,14 +100,13 @@ def can_watch() -> bool:
     return Path("/proc/thread-self/children").exists()
 
 
-def _proportional_bytes(pid: int) -> int:
+def _proportional_bytes(sample: ProcessSample) -> int:
     """Return the resident bytes of a process with shared pages divided among their users."""
     with contextlib.suppress(OSError, ValueError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
+        for line in Path(f"/proc/{sample.pid}/smaps_rollup").read_bytes().splitlines():
             if line.startswith(b"Pss:"):
                 return int(line.split()[1]) * 1024
-    sample = _sample(pid)
-    return sample.resident if sample else 0
+    return sample.resident
 
 
 def _inner_pid(pid: int) -> int:
@@ -102,7 +129,7 @@ class Watchdog:
         self.memory_events = 0
         self.process_events = 0
         self.main_killed = False
-        self._killed: set[int] = set()
+        self._killed: set[tuple[int, bytes]] = set()
         self.is_fork_bomb = False
 
     def look(self) -> None:
@@ -118,18 +145,16 @@ class Watchdog:
 
     def _relieve(self, samples: list[ProcessSample]) -> int:
         """Kill the largest process if the sum is too large with shared pages counted once."""
-        sizes = {sample.pid: _proportional_bytes(sample.pid) for sample in samples}
+        sizes = {sample: _proportional_bytes(sample) for sample in samples}
         used = sum(sizes.values())
-        alive = {pid: size for pid, size in sizes.items() if pid not in self._killed}
-        if used <= self._limits.memory_bytes or not alive:
+        dying = any((sample.pid, sample.born) in self._killed for sample in samples)
+        if used <= self._limits.memory_bytes or dying:
             return used
-        if len(alive) < len(sizes):
-            return used  # one that was killed is still giving its memory back
-        largest = max(alive, key=lambda pid: alive[pid])
-        is_main = _inner_pid(largest) == _MAIN
+        largest = max(sizes, key=lambda sample: sizes[sample])
+        is_main = _inner_pid(largest.pid) == _MAIN
         with contextlib.suppress(ProcessLookupError):
-            os.kill(largest, signal.SIGKILL)
-            self._killed.add(largest)
+            os.kill(largest.pid, signal.SIGKILL)
+            self._killed.add((largest.pid, largest.born))
             self.memory_events += 1
             self.main_killed = self.main_killed or is_main
         return used
@@ -141,4 +166,5 @@ class Watchdog:
         if self._exhausted_since is None:
             self._exhausted_since = now
             self.process_events += 1
-        self.is_fork_bomb = now - self._exhausted_since > _EXHAUSTED_S
+        is_past = tasks > _FAR_TOO_MANY * self._limits.processes
+        self.is_fork_bomb = is_past or now - self._exhausted_since > _EXHAUSTED_S
