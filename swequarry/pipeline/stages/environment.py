@@ -89,10 +89,10 @@ def repair_context(facts: ProjectFacts, recipes: Sequence[Recipe]) -> RepairCont
 def environment_world(
     house: House, candidate: Candidate, snapshot: Snapshot, environment: Environment
 ) -> World:
-    """Return the world of an environment, built again from its recipe where it isn't stored any more.
+    """Return the world of an environment, built again from its lock where it isn't stored any more.
 
     Raises:
-        SandboxError: the index no longer gives the environment that was locked.
+        SandboxError: what the lock names can't be had any more, or gives another environment.
     """
     world = World(backend=house.backend.name, key=environment_key(base_key(snapshot), environment))
     if house.backend.has_world(world.key):
@@ -102,7 +102,8 @@ def environment_world(
     if interpreter is None:
         raise SandboxError(f"Python {environment.recipe.python} of the environment isn't here any more")
     base = base_world(house, candidate, snapshot)
-    built = build(environment.recipe, base, interpreter, workshop_of(house))
+    lock = house.workspace.blobs.get(environment.lock)
+    built = build(environment.recipe, base, interpreter, workshop_of(house), lock=lock)
     if not isinstance(built, Built) or built.world != world:
         what = f"lock {built.lock}" if isinstance(built, Built) else f"a failed build ({built.cause})"
         raise SandboxError(
