@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from reconstruct.environment.evidence.imports import FileImports, imports_of
 from reconstruct.environment.evidence.model import CondaFile, Group, Origin, Requested
 from reconstruct.environment.evidence.pytest_settings import is_plugin
 from reconstruct.environment.evidence.requirement_files import rank_name
-from reconstruct.environment.evidence.requirement_lines import name_of
+from reconstruct.environment.evidence.requirement_lines import Kind, name_of, parse_line
 from reconstruct.environment.evidence.tox_names import environment_for, holds
 from reconstruct.environment.facts import ProjectFacts
 from reconstruct.environment.knowledge import (
@@ -90,7 +90,9 @@ class _Chooser:
         named = self._named_by_runners()
         extras, texts = self._with_extras(named)
         texts = [*named.requirements, *texts, *self._group_texts(named, extras)]
-        texts += self._file_texts(texts, extras)
+        files = self._of_files(texts, extras)
+        texts += files.requirements
+        extras += [name for name in files.extras if name not in extras and _suits(name)]
         first = [*self._kept(texts), *self._facts.pytest.plugins, *self._facts.pytest.requirements]
         wanted = self._of_ci()
         have = {name_of(text) for text in first}
@@ -103,7 +105,7 @@ class _Chooser:
         chosen = self._tools_unpinned(first if self._runner_pins else without_runner_pins(first))
         return TestNeeds(
             extras=tuple(extras),
-            requirements=tidy(_with_runner(chosen, self._facts.pytest.minimum)),
+            requirements=tidy(self._with_runner(chosen)),
             essential=unique(name_of(t) for t in first if is_runner_part(t) or name_of(t) in CORE),
             optional=one_each(t for t in optional if name_of(t) not in present and name_of(t) != RUNNER),
             constraints=self._constraints(named.constraints),
@@ -195,18 +197,26 @@ class _Chooser:
             texts += [text for group in developing for text in group.requirements]
         return texts
 
-    def _file_texts(self, texts: list[str], extras: list[str]) -> list[str]:
+    def _of_files(self, texts: list[str], extras: list[str]) -> Requested:
         """Requirement files by name, only where nothing else names a runner; the best kind that is there."""
         reached = [*texts, *(t for e in extras for t in self._expand(e))]
         if _has_runner(reached):
-            return []
-        by_rank: dict[int, list[str]] = {}
+            return Requested()
+        by_rank: dict[int, list[Requested]] = {}
         for file in self._facts.requirement_files:
-            by_rank.setdefault(rank_name(file.path) or 0, []).extend(file.requested.requirements)
+            by_rank.setdefault(rank_name(file.path) or 0, []).append(file.requested)
         found = by_rank.get(0) or by_rank.get(1) or []
         if not self._facts.is_package or not found:
             found = [*by_rank.get(2, []), *found]
-        return found
+        return Requested.together(found)
+
+    def _with_runner(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The runner is always asked for, unless it is the project itself."""
+        if self._own == RUNNER or any(name_of(text) == RUNNER for text in texts):
+            return tuple(texts)
+        minimum = self._facts.pytest.minimum
+        line = parse_line(f"{RUNNER}>={minimum}" if minimum else RUNNER)
+        return (*texts, line.text if line.kind is Kind.NAMED else RUNNER)
 
     def _kept(self, texts: Iterable[str]) -> tuple[str, ...]:
         return unique(text for text in texts if self._is_kept(name_of(text)))
@@ -298,13 +308,3 @@ def _conda_file(files: tuple[CondaFile, ...], python: str) -> CondaFile | None:
     exact = [f for f in files if f.python == python]
     open_ones = [f for f in files if f.python is None]
     return min(exact or open_ones, key=lambda f: (len(f.path), f.path), default=None)
-
-
-def _with_runner(texts: Sequence[str], minimum: str | None) -> tuple[str, ...]:
-    if any(name_of(text) == RUNNER for text in texts):
-        return tuple(texts)
-    try:
-        wanted = str(Requirement(f"{RUNNER}>={minimum}")) if minimum else RUNNER
-    except InvalidRequirement:
-        wanted = RUNNER
-    return (*texts, wanted)

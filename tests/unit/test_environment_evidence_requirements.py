@@ -167,10 +167,22 @@ def test_latest_is_not_taken_for_test():
 def test_files_for_tests_come_first(tmp_path):
     tree, notes = opened(
         tmp_path,
-        {"requirements.txt": "a", "requirements-dev.txt": "b", "requirements/test.txt": "c", "notes.txt": ""},
+        {
+            "requirements/testing/all.txt": "d",
+            "requirements/testing/minver.txt": "",
+            "requirements.txt": "a",
+            "requirements-dev.txt": "b",
+            "requirements/test.txt": "c",
+            "notes.txt": "",
+        },
     )
     paths = [file.path for file in requirement_files(tree, notes)]
-    assert paths == ["requirements/test.txt", "requirements-dev.txt", "requirements.txt"]
+    assert paths == [
+        "requirements/test.txt",
+        "requirements/testing/all.txt",
+        "requirements-dev.txt",
+        "requirements.txt",
+    ]
 
 
 def test_named_keeps_only_what_an_index_can_give():

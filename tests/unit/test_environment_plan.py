@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
+from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.facts import collect_facts
 from reconstruct.environment.interpreters import choose_interpreters, effective_date, shifted_date
 from reconstruct.environment.knowledge import python_releases
@@ -239,6 +240,22 @@ def test_runner_is_always_there_and_as_young_as_the_project_asks(tmp_path):
     assert plan(tmp_path / "a", {"setup.py": setup_py()})[0].requirements == ("pytest",)
     files = {"setup.py": setup_py(), "pytest.ini": "[pytest]\nminversion = 6.0\n"}
     assert plan(tmp_path / "b", files)[0].requirements == ("pytest>=6.0",)
+
+
+def test_project_that_is_the_runner_is_not_shadowed_by_a_released_one(tmp_path):
+    files = {
+        "setup.py": setup_py(name="pytest", extras_require={"testing": ["mock"]}),
+        "tox.ini": "[tox]\nenvlist=py39\n[testenv]\nextras=testing\ndeps = pytest-cov\n    pytest\n",
+    }
+    for recipe in plan(tmp_path, files):
+        assert "pytest" not in {name_of(text) for text in (*recipe.requirements, *recipe.optional)}
+
+
+def test_extra_that_a_requirement_file_names_is_installed(tmp_path):
+    files = {"setup.py": setup_py(extras_require={"socks": ["alpha"]})}
+    files["requirements-dev.txt"] = "-e .[socks]\npytest\n"
+    best = plan(tmp_path, files)[0]
+    assert (best.extras, best.requirements) == (("socks",), ("pytest",))
 
 
 def test_test_extra_comes_before_dev_and_docs_never(tmp_path):

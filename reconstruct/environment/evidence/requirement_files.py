@@ -17,9 +17,9 @@ MAX_INCLUDE_DEPTH: Final = 12
 _CANDIDATE: Final = re.compile(
     r"(?:.*[-_.])?(?:requirements?|reqs?|deps)(?:[-_.].*)?\.(?:txt|in|pip)", re.IGNORECASE
 )
-_FOLDER: Final = re.compile(r"(?:.*/)?(?:requirements?|reqs?|requires)", re.IGNORECASE)
+_FOLDER: Final = re.compile(r"(?:.*/)?(?:requirements?|reqs?|requires)(?:/[\w.-]+)?", re.IGNORECASE)
 _UNSUITABLE: Final = re.compile(
-    r"(?<![a-z])(?:min|minimum|minimal|oldest|docs?|documentation|lint\w*|flake8|typing|mypy|types|build|publish"
+    r"(?<![a-z])(?:min|minver|mins|minimum|minimal|oldest|docs?|documentation|lint\w*|flake8|typing|mypy|types|build|publish"
     r"|examples?|release|deploy|constraints?|upstream|nightly|bench\w*|py2\w*|windows|rtd|readthedocs|style|format"
     r"|lock)(?![a-z])",
     re.IGNORECASE,
