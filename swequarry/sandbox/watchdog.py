@@ -106,7 +106,8 @@ def _proportional_bytes(sample: ProcessSample) -> int:
         for line in Path(f"/proc/{sample.pid}/smaps_rollup").read_bytes().splitlines():
             if line.startswith(b"Pss:"):
                 return int(line.split()[1]) * 1024
-    return sample.resident
+    now = _sample(sample.pid)  # it has ended, or its first thread has
+    return now.resident if now else 0
 
 
 def _inner_pid(pid: int) -> int:
@@ -138,18 +139,23 @@ class Watchdog:
         now = time.monotonic()
         used = sum(sample.resident for sample in samples)
         if used > self._limits.memory_bytes:
-            used = self._relieve(samples)
+            self._relieve(samples)
+            used = self._limits.memory_bytes
         self._count(sum(sample.threads for sample in samples), now)
         room = max(0, self._limits.memory_bytes - used)
         self.due = now + min(_LONGEST_S, max(_SHORTEST_S, room / _FASTEST_GROWTH))
 
-    def _relieve(self, samples: list[ProcessSample]) -> int:
-        """Kill the largest process if the sum is too large with shared pages counted once."""
-        sizes = {sample: _proportional_bytes(sample) for sample in samples}
-        used = sum(sizes.values())
-        dying = any((sample.pid, sample.born) in self._killed for sample in samples)
-        if used <= self._limits.memory_bytes or dying:
-            return used
+    def _relieve(self, samples: list[ProcessSample]) -> None:
+        """Kill the largest process if the sum is too large with shared pages counted once.
+
+        Processes that fork or end between two looks at them are counted twice, so the sum is taken again.
+        """
+        if any((sample.pid, sample.born) in self._killed for sample in samples):
+            return  # it is still giving its memory back
+        for _ in range(2):
+            sizes = {sample: _proportional_bytes(sample) for sample in samples}
+            if sum(sizes.values()) <= self._limits.memory_bytes:
+                return
         largest = max(sizes, key=lambda sample: sizes[sample])
         is_main = _inner_pid(largest.pid) == _MAIN
         with contextlib.suppress(ProcessLookupError):
@@ -157,7 +163,6 @@ class Watchdog:
             self._killed.add((largest.pid, largest.born))
             self.memory_events += 1
             self.main_killed = self.main_killed or is_main
-        return used
 
     def _count(self, tasks: int, now: float) -> None:
         if tasks + _SPARE_PROCESSES < self._limits.processes:

@@ -1,6 +1,7 @@
 """Deltas on overlay layers (bubblewrap) and on a plain tree (the first process of a container) agree."""
 
-# ruff: noqa: PTH - paths are bytes here
+# ruff: noqa: PTH115, PTH118, PTH208
+# paths are bytes here
 
 import base64
 import os
