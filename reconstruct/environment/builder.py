@@ -17,7 +17,13 @@ from reconstruct.environment.build_session import UV, BuildCause, BuildSession, 
 from reconstruct.environment.decisive import decisive_lines
 from reconstruct.environment.locks import LockedPackage, compare, merge, parse_lock, render_lock
 from reconstruct.environment.optional_tier import OptionalTier, install_optional
-from reconstruct.environment.project import ProjectState, hide_absent_files, inspect_project, place_project
+from reconstruct.environment.project import (
+    ProjectState,
+    hide_absent_files,
+    inspect_project,
+    place_local_packages,
+    place_project,
+)
 from swequarry.delta import TreeDelta
 from swequarry.errors import IndexUnavailableError, SandboxError
 from swequarry.records import BlobHash, Environment, Recipe, canonical_json, sha256_hex
@@ -152,8 +158,7 @@ def _steps(
     _make_venv(session)
     prepare_build(session)
     first = _first_tier(session, proxy, wanted)
-    tiers.install(session, "install", first)
-    local = place_project(session)
+    local = _install_tier_and_project(session, first)
     if session.project_name is not None:
         proxy.deny(session.project_name)
     optional = install_optional(session, first) if wanted is None else OptionalTier()
@@ -173,6 +178,17 @@ def _steps(
         notes=_notes(proxy),
         durations_s=dict(session.durations_s),
     )
+
+
+def _install_tier_and_project(session: BuildSession, first: tuple[LockedPackage, ...]) -> frozenset[str]:
+    """Install both; a plain build comes first, so that it sees what a build environment would hold."""
+    if session.plain_build and session.recipe.install == "editable":
+        local = place_project(session)
+        tiers.install(session, "install", first)
+    else:
+        tiers.install(session, "install", first)
+        local = place_project(session)
+    return local | place_local_packages(session)
 
 
 def _first_tier(session: BuildSession, proxy: IndexProxy, wanted: bytes | None) -> tuple[LockedPackage, ...]:

@@ -9,7 +9,7 @@ from packaging.version import InvalidVersion, Version
 from reconstruct.environment.build_needs import read_build_needs
 from reconstruct.environment.build_session import WORKSHOP, BuildCause, BuildSession
 from reconstruct.environment.description import Description, describe
-from reconstruct.environment.tiers import isolation
+from reconstruct.environment.tiers import build_constraints, isolation
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import PYTHON, TESTBED
 from swequarry.sandbox.index_pages import normalise
@@ -50,14 +50,14 @@ def hide_absent_files(session: BuildSession) -> None:
 
 
 def place_project(session: BuildSession) -> frozenset[str]:
-    """Install the project and its local packages from the tree; return their normalised names.
+    """Install the project from the tree; return its normalised name, if it has one.
 
     A project that the recipe doesn't name gets its name here.
 
     Raises:
-        BuildStoppedError: one can't be installed.
+        BuildStoppedError: it can't be installed.
     """
-    before = dict(describe(session).installed)
+    before = {name for name, _ in describe(session).installed}
     match session.recipe.install:
         case "path":
             _put_on_path(session)
@@ -65,15 +65,26 @@ def place_project(session: BuildSession) -> frozenset[str]:
             argv = (PYTHON, "setup.py", "-q", "develop", "--no-deps")
             session.online("project", argv, cause=BuildCause.PROJECT)
         case _:
-            _install_editable(session, TESTBED, before)
-    after = dict(describe(session).installed)
-    session.project_name = session.project_name or next(iter(sorted(set(after) - set(before))), None)
+            _install_editable(session, TESTBED)
+    if session.project_name is None:
+        added = sorted({name for name, _ in describe(session).installed} - before)
+        session.project_name = next(iter(added), None)
+    return frozenset({normalise(session.project_name)} if session.project_name else ())
+
+
+def place_local_packages(session: BuildSession) -> frozenset[str]:
+    """Install the project's other packages from folders of its tree; return their normalised names.
+
+    Raises:
+        BuildStoppedError: one can't be installed, or lies outside the tree.
+    """
+    if not session.recipe.local_packages:
+        return frozenset()
+    before = {name for name, _ in describe(session).installed}
     for folder in session.recipe.local_packages:
-        _install_editable(session, _inside_tree(session, folder), after)
-    if session.recipe.local_packages:
-        after = dict(describe(session).installed)
-    own = {session.project_name} if session.project_name else set()
-    return frozenset(normalise(name) for name in own | set(after) - set(before))
+        _install_editable(session, _inside_tree(session, folder))
+    added = {name for name, _ in describe(session).installed} - before
+    return frozenset(map(normalise, added))
 
 
 def inspect_project(session: BuildSession, local: frozenset[str]) -> ProjectState:
@@ -96,14 +107,12 @@ def inspect_project(session: BuildSession, local: frozenset[str]) -> ProjectStat
     )
 
 
-def _install_editable(session: BuildSession, folder: str, present: Mapping[str, str]) -> None:
-    needs = read_build_needs(session, folder)
-    compat = ("--config-setting", "editable_mode=compat") if needs.setuptools else ()
-    isolated = ("--no-build-isolation",) if needs.met_by(present) else isolation(session)
+def _install_editable(session: BuildSession, folder: str) -> None:
+    uses_setuptools = read_build_needs(session, folder).setuptools
+    compat = ("--config-setting", "editable_mode=compat") if uses_setuptools else ()
     session.uv(
         "project", "pip", "install", "--python", PYTHON, "--no-deps", "--no-sources", "-e", folder,
-        "--build-constraints", session.write_lines("build-constraints.txt", session.recipe.build_constraints),
-        *isolated, *compat, cause=BuildCause.PROJECT,
+        *build_constraints(session), *isolation(session), *compat, cause=BuildCause.PROJECT,
     )  # fmt: skip
 
 
