@@ -8,7 +8,7 @@ from typing import ClassVar
 from reconstruct.environment.builder import Built, Workshop, build
 from reconstruct.environment.facts import ProjectFacts, collect_facts
 from reconstruct.environment.plan import plan_recipes
-from reconstruct.environment.repair_actions import RepairContext, distribution_name
+from reconstruct.environment.repair_context import repair_context
 from reconstruct.environment.search import FoundEnvironment, find_environment
 from swequarry.config import meaning_of
 from swequarry.delta import TreeDelta
@@ -25,7 +25,6 @@ from swequarry.records import (
     Candidate,
     ContentHash,
     Environment,
-    Recipe,
     Snapshot,
     State,
 )
@@ -73,17 +72,6 @@ def changed_sources(paths: Iterable[str], before: TreeDelta) -> dict[str, str]:
         if content is not None and name.endswith(".py"):
             found[os.fsdecode(path_bytes(name))] = content.data.decode("utf-8", "replace")
     return found
-
-
-def repair_context(facts: ProjectFacts, recipes: Sequence[Recipe]) -> RepairContext:
-    """Return what repairs may name: distributions that the files name, modules that the tests import."""
-    texts = [*facts.dependencies, *(text for group in facts.groups for text in group.requirements)]
-    texts += [text for recipe in recipes for text in (*recipe.requirements, *recipe.optional)]
-    return RepairContext(
-        named=frozenset(filter(None, map(distribution_name, texts))),
-        imported=facts.imports.tests,
-        own_modules=frozenset(facts.layout.local_modules),
-    )
 
 
 def environment_world(
@@ -169,7 +157,7 @@ def _search(
         workshop_of(house),
         Trial(house.backend, candidate, deltas, house.settings.verify, house.test_limits),
         interpreters=interpreters,
-        context=repair_context(facts, recipes),
+        context=repair_context(facts),
         evidence=facts.evidence,
         max_tries=house.settings.environment.max_tries,
     )
