@@ -81,7 +81,9 @@ class Progress:
         stopped = self.problems.keys() & {
             RunProblem.WALL_LIMIT, RunProblem.OUTPUT_LIMIT, RunProblem.UNSOUND_REPORT
         }  # fmt: skip
-        left = self.unsettled() or (channel.collected is None and channel.collecting and self.targets)
+        # ids that this process didn't make (they change in each) can't be run by the next one either
+        left = any(test not in self.settled for test in channel.collected or ())
+        left = left or bool(channel.collected is None and channel.collecting and self.targets)
         self.again = bool(moved and left and not stopped)
 
     def unsettled(self) -> list[TestId]:

@@ -107,6 +107,22 @@ def test_crash_by_signal_leaves_the_other_tests_their_results(tmp_path: Path) ->
     assert result.report.results[1].detail == "signal SIGSEGV"
 
 
+def test_ids_that_change_in_each_process_are_not_chased_after_a_crash(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        {
+            "tests/test_a.py": """
+                import os, pytest
+                def test_1(): os.abort()
+                @pytest.mark.parametrize("o", [object()], ids=repr)
+                def test_o(o): pass
+            """
+        },
+    )
+    assert result.passes == 2
+    assert outcomes(result)["test_1"] == "crashed"
+
+
 def test_bounded_passes_leave_the_rest_not_run(tmp_path: Path) -> None:
     result = run(tmp_path, {"tests/test_a.py": """
         import os, pytest
