@@ -2,7 +2,7 @@
 
     python -m benchmarks.history --mirror "DIR/{owner}+{name}/repo" --workspace DIR owner/name ...
 
-Resumable: the same call continues. `candidates = accepted + rejected + failed` is checked for each repository.
+Resumable: the same call continues. `candidates = accepted + rejected + failed` is checked per repository.
 """
 
 import sys

@@ -22,7 +22,14 @@ from swequarry.git.patches import end_last_line, series, without_binary_data
 from swequarry.git.paths import on_disk, path_text
 from swequarry.git.repository import Repository
 from swequarry.git.run import Argument, Place, run_git
-from swequarry.git.store import GITLINK_MODE, TreeEntry, list_files, make_store, object_errors
+from swequarry.git.store import (
+    GITLINK_MODE,
+    TreeEntry,
+    list_files,
+    make_store,
+    missing_objects,
+    object_errors,
+)
 from swequarry.records import TreeSha
 
 _DIFF_OPTIONS = (
@@ -241,15 +248,24 @@ class TreeWorkbench:
             files = {e.path: _read_back(Path(folder), e) for e in entries}
         return TreeDelta(files=files, removed=tuple(sorted(removed)))
 
-    def materialise(self, tree: TreeSha, destination: Path) -> None:
+    def materialise(
+        self, tree: TreeSha, destination: Path, *, partial: bool = False
+    ) -> tuple[TreeEntry, ...]:
         """Write every file of a tree below a folder, which is made if need be.
 
+        With `partial`, files whose content the mirror lacks are left out; they are returned.
+
         Raises:
-            ObjectMissingError: a file's content isn't in the store.
+            ObjectMissingError: a file's content isn't in the store, and `partial` is off.
             GitError: a file can't be written.
         """
         destination.mkdir(parents=True, exist_ok=True)
-        write_files(self._open_folder(), list_files(self.place, tree), destination, tree)
+        entries = list_files(self.place, tree)
+        shas = sorted({entry.sha for entry in entries if entry.mode != GITLINK_MODE})
+        absent = missing_objects(self.place, shas) if partial else frozenset()
+        present = [entry for entry in entries if entry.sha not in absent]
+        write_files(self._open_folder(), present, destination, tree)
+        return tuple(entry for entry in entries if entry.sha in absent)
 
     def _open_folder(self) -> Path:
         folder = self.place.git_dir

@@ -207,3 +207,13 @@ def test_missing_content_is_not_a_corrupt_patch(upstream, workbench):
 def test_commit_time_is_not_needed_for_trees(upstream, workbench):
     sha = upstream.commit({b"a": b"1"}, at=START + 5)
     assert workbench.changes(upstream.repository.tree_of(sha), upstream.tree({b"a": b"1"})) == ()
+
+
+def test_absent_file_doesnt_hide_the_rest_of_a_tree(upstream, workbench, tmp_path):
+    tree = upstream.tree({b"big.bin": b"big\n", b"d/a.py": b"1\n"})
+    remove_blob(upstream, tree, "big.bin")
+    with pytest.raises(ObjectMissingError):
+        workbench.materialise(tree, tmp_path / "whole")
+    absent = workbench.materialise(tree, tmp_path / "partial", partial=True)
+    assert [entry.path for entry in absent] == [b"big.bin"]
+    assert (tmp_path / "partial" / "d" / "a.py").read_bytes() == b"1\n"

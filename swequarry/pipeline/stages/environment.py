@@ -60,7 +60,7 @@ def facts_of(house: House, candidate: Candidate) -> ProjectFacts:
     repository = house.locator.locate(candidate.repo)
     with scratch_folder(house) as folder, TreeWorkbench(repository) as workbench:
         tree = folder / "tree"
-        workbench.materialise(candidate.base_tree, tree)
+        workbench.materialise(candidate.base_tree, tree, partial=True)
         return collect_facts(tree)
 
 
