@@ -82,14 +82,7 @@ def run_tests(
     progress, output = Progress(targets), b""
     spent_s, passes = 0.0, 0
     while passes < max(1, options.max_passes):
-        orders = Orders(
-            nonce=new_nonce(),
-            targets=tuple(progress.targets),
-            skip=tuple(progress.settled),
-            watch=options.watch,
-            seed=options.seed,
-            test_timeout_s=options.test_timeout_s,
-        )
+        orders = _orders(progress, options)
         command = build_command(recipe, orders)
         left = dataclasses.replace(limits, wall_s=limits.wall_s - spent_s)
         result = backend.run_once(world, delta, command, left)
@@ -99,6 +92,17 @@ def run_tests(
         if not progress.again or limits.wall_s - spent_s < _MIN_PASS_S:
             break
     return _result(progress, output, spent_s, passes)
+
+
+def _orders(progress: Progress, options: RunOptions) -> Orders:
+    return Orders(
+        nonce=new_nonce(),
+        targets=tuple(progress.targets),
+        skip=tuple(progress.settled),
+        watch=options.watch,
+        seed=options.seed,
+        test_timeout_s=options.test_timeout_s,
+    )
 
 
 def _result(progress: Progress, output: bytes, spent_s: float, passes: int) -> RunResult:

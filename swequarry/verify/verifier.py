@@ -65,10 +65,7 @@ def verify(
     """
     targets = select_targets(candidate.test_files, deltas[State.BEFORE])
     if not targets:
-        message = "no Python file of the test patch defines tests"
-        return Rejected(
-            code=RejectCode.NO_TESTS_FOUND, message=message, evidence=candidate.test_files[:_EVIDENCE]
-        ), {}
+        return _no_targets(candidate), {}
     watch = tuple(path for path in candidate.gold_files if path.endswith(".py"))
     bounded = dataclasses.replace(limits, wall_s=float(settings.timeout_s))
 
@@ -89,6 +86,12 @@ def verify(
             else Accepted(value=_verification(verdict, runs, targets, environment, backend.name, put_blob))
         )
     return outcome, _observed(runs)
+
+
+def _no_targets(candidate: Candidate) -> Rejected:
+    message = "no Python file of the test patch defines tests"
+    evidence = candidate.test_files[:_EVIDENCE]
+    return Rejected(code=RejectCode.NO_TESTS_FOUND, message=message, evidence=evidence)
 
 
 def _measure(runs: _Runs, wanted: int, candidate: Candidate) -> Classification | Rejected:
