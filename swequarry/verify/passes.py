@@ -23,6 +23,7 @@ class RunProblem(StrEnum):
     PROCESS_LIMIT = "process_limit"
     WALL_LIMIT = "wall_limit"
     OUTPUT_LIMIT = "output_limit"
+    DISK_LIMIT = "disk_limit"
     UNSOUND_REPORT = "unsound_report"
     USAGE_ERROR = "usage_error"
     INTERNAL_ERROR = "internal_error"
@@ -33,6 +34,7 @@ _LIMITS = {
     EndedBy.MEMORY_LIMIT: RunProblem.MEMORY_LIMIT,
     EndedBy.PROCESS_LIMIT: RunProblem.PROCESS_LIMIT,
     EndedBy.OUTPUT_LIMIT: RunProblem.OUTPUT_LIMIT,
+    EndedBy.DISK_LIMIT: RunProblem.DISK_LIMIT,
     EndedBy.WALL_LIMIT: RunProblem.WALL_LIMIT,
 }
 _STATUS_PROBLEM = {3: RunProblem.INTERNAL_ERROR, 4: RunProblem.USAGE_ERROR, 5: RunProblem.NO_TESTS}
@@ -79,8 +81,11 @@ class Progress:
             raise SandboxError(f"the run was killed from outside at {doubt}, which ended well when run again")
         moved = len(self.settled) + len(self.errors) > known or self._doubt not in (None, doubt)
         stopped = self.problems.keys() & {
-            RunProblem.WALL_LIMIT, RunProblem.OUTPUT_LIMIT, RunProblem.UNSOUND_REPORT
-        }  # fmt: skip
+            RunProblem.WALL_LIMIT,
+            RunProblem.OUTPUT_LIMIT,
+            RunProblem.DISK_LIMIT,
+            RunProblem.UNSOUND_REPORT,
+        }
         # ids that this process didn't make (they change in each) can't be run by the next one either
         left = any(test not in self.settled for test in channel.collected or ())
         left = left or bool(channel.collected is None and channel.collecting and self.targets)

@@ -121,8 +121,9 @@ def _unusable(run: RunResult, state: State) -> Rejected | None:
     if RunProblem.WALL_LIMIT in run.problems:
         message = f"the tests didn't end within the time limit of a run {where}"
         return Rejected(code=RejectCode.TEST_TIMEOUT, message=message, evidence=evidence)
-    if RunProblem.OUTPUT_LIMIT in run.problems:
-        message = f"the tests print more than the limit allows {where}"
+    if RunProblem.OUTPUT_LIMIT in run.problems or RunProblem.DISK_LIMIT in run.problems:
+        what = "print" if RunProblem.OUTPUT_LIMIT in run.problems else "write to disk"
+        message = f"the tests {what} more than the limit allows {where}"
         return Rejected(code=RejectCode.RESOURCE_LIMIT, message=message, evidence=evidence)
     if RunProblem.UNSOUND_REPORT in run.problems:
         message = f"the report of the tests can't be trusted {where}"

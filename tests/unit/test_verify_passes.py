@@ -86,9 +86,10 @@ def test_process_that_ends_well_without_saying_so_is_not_trusted() -> None:
     assert list(progress.problems) == [RunProblem.UNSOUND_REPORT]
 
 
-def test_output_limit_stops_the_run() -> None:
+@pytest.mark.parametrize("limit", [EndedBy.OUTPUT_LIMIT, EndedBy.DISK_LIMIT])
+def test_limit_of_output_or_disk_stops_the_run(limit: EndedBy) -> None:
     progress = Progress(["t.py"])
-    progress.add(channel(A), replace(KILLED, exit_code=None, ended_by=EndedBy.OUTPUT_LIMIT))
+    progress.add(channel(A), replace(KILLED, exit_code=None, ended_by=limit))
     assert not progress.again
     assert progress.suspects == {A}
 
