@@ -35,8 +35,12 @@ class Trial:
         targets = select_targets(self.candidate.test_files, self.deltas[State.BEFORE])
         if not targets:
             return TrialResult(ok=True, log=b"")
-        options = RunOptions(test_timeout_s=self.settings.test_timeout_s)
+        watch = tuple(path for path in self.candidate.gold_files if path.endswith(".py"))
+        options = RunOptions(test_timeout_s=self.settings.test_timeout_s, watch=watch)
         run = run_tests(self.backend, world, self.deltas[State.AFTER], targets, recipe, options, self.limits)
+        if run.foreign_modules:
+            places = "\n".join(f"{one.name} is imported from {one.file}" for one in run.foreign_modules)
+            return TrialResult(ok=False, log=trial_log(run) + b"\n" + places.encode())
         passed = sum(result.outcome is TestOutcome.PASSED for result in run.report.results)
         return TrialResult(ok=passed > 0 or _ran(run.report), log=trial_log(run), score=passed)
 
