@@ -43,7 +43,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 bench: $(STAMP)  ## the figures of benchmarks/ in their sampled form
-	$(BIN)/python -m benchmarks --sample
+	$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

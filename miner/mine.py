@@ -96,6 +96,8 @@ def mine_units(settings: Settings) -> tuple[MineUnit, ...]:
             raise InputError(
                 f"there is no file {source.rows}; set source.rows to a JSONL, JSON or parquet file"
             )
+        if source.rows.stat().st_size == 0:
+            raise InputError(f"{source.rows} is empty; name a JSONL, JSON or parquet file with rows")
         return (MineUnit(key=f"rows:{source.rows.name}"),)
     repositories = _repositories(source)
     if not repositories:

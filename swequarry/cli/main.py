@@ -4,14 +4,17 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
+from typing import Any
 
-import click
 import typer
 
 from swequarry.cli import demo_command, doctor, images, inspect_commands, output_commands, run_commands
 from swequarry.cli.app import app
 from swequarry.cli.console import note
 from swequarry.errors import ExitCode, SwequarryError
+
+_WrongUseError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+"""What a wrong option or command raises: click's own class, or the one of the click that typer carries."""
 
 
 def main() -> None:
@@ -25,9 +28,12 @@ def run(arguments: list[str]) -> int:
         result = typer.main.get_command(app).main(
             args=arguments, prog_name="swequarry", standalone_mode=False
         )
-    except (click.exceptions.Exit, click.ClickException) as stop:
-        return _stopped(stop)
-    except (click.Abort, KeyboardInterrupt):
+    except typer.Exit as stop:
+        return int(stop.exit_code)
+    except _WrongUseError as error:
+        error.show(sys.stderr)
+        return ExitCode.USAGE
+    except (typer.Abort, KeyboardInterrupt):
         note("interrupted; the same command continues where it stopped")
         return ExitCode.INTERRUPTED
     except SwequarryError as error:
@@ -36,13 +42,6 @@ def run(arguments: list[str]) -> int:
     except Exception:  # noqa: BLE001 - the last line of defence writes the report that a person can send
         return _crash()
     return int(result) if isinstance(result, int) else ExitCode.OK
-
-
-def _stopped(stop: click.exceptions.Exit | click.ClickException) -> int:
-    if isinstance(stop, click.exceptions.Exit):
-        return int(stop.exit_code)
-    stop.show(sys.stderr)
-    return ExitCode.USAGE
 
 
 def _crash() -> int:

@@ -1,5 +1,6 @@
 """Commands that run the line: run, reconstruct, retry."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,12 @@ from swequarry.cli.progress import watched
 from swequarry.cli.settings import resolve
 from swequarry.config import Settings
 from swequarry.errors import ConfigError, ExitCode
-from swequarry.pipeline.publish import publish
+from swequarry.pipeline.publish import Published, publish
 from swequarry.pipeline.run import RunSummary, run_settings
 from swequarry.pipeline.workspace import Workspace
 
 Set = Annotated[list[str] | None, typer.Option("--set", help="Override a setting: `--set verify.runs=5`.")]
-_REMARKS_SHOWN = 10
+_LINES_SHOWN = 10
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes.")]
 
 
@@ -105,6 +106,7 @@ def run_and_publish(settings: Settings, *, as_json: bool = False, quiet: bool = 
         "failed": published.failed,
         "unfinished": published.unfinished,
         "remarks": list(summary.remarks),
+        "failures": list(published.failures),
         "dataset_sha256": published.dataset_sha256,
         "dataset": str(published.dataset),
         "report": str(published.report),
@@ -112,19 +114,24 @@ def run_and_publish(settings: Settings, *, as_json: bool = False, quiet: bool = 
     if as_json:
         print_json(told)
     else:
-        _tell(told, summary)
+        _tell(told, summary, published)
     return exit_code(summary, failed=published.failed)
 
 
-def _tell(told: dict[str, object], summary: RunSummary) -> None:
+def _tell_some(kind: str, lines: Sequence[str]) -> None:
+    for line in lines[:_LINES_SHOWN]:
+        note(f"{kind}: {line}")
+    if len(lines) > _LINES_SHOWN:
+        note(f"{kind}: {len(lines) - _LINES_SHOWN} more in the logs and in --json")
+
+
+def _tell(told: dict[str, object], summary: RunSummary, published: Published) -> None:
     note(
         f"{told['candidates']} candidates = {told['accepted']} accepted + {told['rejected']} rejected"
         f" + {told['failed']} failed" + (f" + {told['unfinished']} unfinished" if told["unfinished"] else "")
     )
-    for remark in summary.remarks[:_REMARKS_SHOWN]:
-        note(f"input: {remark}")
-    if len(summary.remarks) > _REMARKS_SHOWN:
-        note(f"input: {len(summary.remarks) - _REMARKS_SHOWN} more remarks in the logs and in --json")
+    _tell_some("input", summary.remarks)
+    _tell_some("failed", published.failures)
     if summary.halted:
         note(f"stopped early: {summary.halted}")
     if summary.interrupted:

@@ -27,6 +27,7 @@ class Published:
     rejected: int
     failed: int
     unfinished: int
+    failures: tuple[str, ...] = ()
 
 
 def read_run(workspace: Workspace, number: int | None = None) -> ReportData:
@@ -70,6 +71,7 @@ def publish(workspace: Workspace, number: int) -> Published:
         rejected=counts.rejected,
         failed=counts.failed,
         unfinished=counts.open,
+        failures=tuple(f"{entry.item}: {entry.message}" for entry in data.failures),
     )
 
 
