@@ -108,7 +108,7 @@ class Reporter:
             ended_at=_moment(self._run.ended_at),
             interrupted=len(self._endings) < len(self._selected),
             expected=len(self._selected),
-            dataset_path=str(self._workspace.dataset),
+            dataset_path=str(self._workspace.dataset.relative_to(self._workspace.root)),
             dataset_sha256=dataset_sha256,
             settings=settings,
         )
