@@ -33,10 +33,11 @@ layers: $(STAMP)  ## import-linter: which room may import which
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## the fast tests: no network, no daemon
-	$(BIN)/pytest tests/unit
+	$(BIN)/pytest -n 2 tests/unit
 
 test: lint type layers  ## everything that CI checks
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 tests/unit
+	$(BIN)/pytest tests/contract tests/integration
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
