@@ -33,11 +33,10 @@ layers: $(STAMP)  ## import-linter: which room may import which
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## the fast tests: no network, no daemon
-	$(BIN)/pytest -n 2 tests/unit
+	$(BIN)/pytest tests/unit
 
 test: lint type layers  ## everything that CI checks
-	$(BIN)/pytest -n 2 tests/unit
-	$(BIN)/pytest tests/contract tests/integration
+	$(BIN)/pytest
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
