@@ -23,6 +23,7 @@ from swequarry.sandbox.contract import (
     World,
 )
 from swequarry.sandbox.layers import LayerStack
+from swequarry.sandbox.orphans import end_orphans
 from swequarry.sandbox.trees import copy_tree, remove_tree
 
 NAME = "bubblewrap"
@@ -189,4 +190,4 @@ class BubblewrapBackend:
 
     def sweep(self) -> int:
         """Remove what dead processes of ours left behind; return how many."""
-        return self._store.sweep()
+        return end_orphans(self._store.owner.uid, self._host.starter.bubblewrap) + self._store.sweep()
