@@ -278,7 +278,7 @@ for family, host in ((socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')):
     server = socket.socket(family); server.bind((host, 0)); server.listen()
     socket.create_connection(server.getsockname()[:2], 2).close()
 began = time.monotonic()
-for name in ('example.com', 'deb.debian.org', 'host.docker.internal'):
+for name in ('example.com', 'index.example.org', 'host.docker.internal'):
     try: socket.getaddrinfo(name, 80); raise SystemExit('resolved ' + name)
     except socket.gaierror: pass
 for address in (('1.1.1.1', 53), ('8.8.8.8', 443), ('169.254.169.254', 80), ('172.17.0.1', 22), ('10.0.0.1', 80)):
