@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 
 from swequarry.ledger.attempts import Attempt, all_of_items
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.tables import attempts, items
+from swequarry.ledger.tables import attempts
 
 _CHUNK = 500
 """Bound on the parameters of one query; SQLite allows 999 in old builds."""
@@ -23,14 +23,6 @@ def attempts_of(ledger: Ledger, names: Sequence[str]) -> tuple[Attempt, ...]:
         with ledger.database.read() as connection:
             found.extend(all_of_items(connection, names[start : start + _CHUNK]))
     return tuple(sorted(found, key=lambda attempt: attempt.number))
-
-
-def similar_items(ledger: Ledger, part: str, limit: int = 10) -> tuple[str, ...]:
-    """Return names of known items that contain a text, in alphabetical order."""
-    query = select(items.c.item).distinct().order_by(items.c.item)
-    with ledger.database.read() as connection:
-        names = (str(name) for name in connection.scalars(query))
-        return tuple(name for name in names if part.lower() in name.lower())[:limit]
 
 
 def count_attempts(ledger: Ledger) -> int:
