@@ -1,0 +1,70 @@
+"""The frozen records that stages exchange.
+
+Every record is immutable and hashed by meaning: `content_hash` covers its kind, its version and its
+fields in canonical JSON with defaults left out, so a field added later with a default changes no old
+hash. What was merely observed (durations, hosts, time of day) isn't in a record; it is stored beside
+it in the ledger. Bytes of patches and logs are kept in the blob store and named here by hash. Paths are
+text: UTF-8 where the bytes are valid UTF-8, else git's C-quoted form.
+"""
+
+from swequarry.records.base import (
+    BlobHash,
+    CommitSha,
+    ContentHash,
+    Record,
+    TestId,
+    TreeSha,
+    canonical_json,
+    sha256_hex,
+)
+from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
+from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
+from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
+from swequarry.records.verification import (
+    QuarantinedTest,
+    State,
+    TestOutcome,
+    TestReport,
+    TestResult,
+    Verification,
+)
+from swequarry.records.world import ClosureAudit, Environment, EnvironmentTry, Evidence, Recipe, Snapshot
+
+__all__ = [
+    "BlobHash",
+    "Budget",
+    "Candidate",
+    "ClosureAudit",
+    "CommitSha",
+    "ContentHash",
+    "Environment",
+    "EnvironmentTry",
+    "Evidence",
+    "InitialState",
+    "IssueLink",
+    "IssueRecord",
+    "Licence",
+    "LinkPlace",
+    "MergeKind",
+    "Provenance",
+    "PullRecord",
+    "QuarantinedTest",
+    "Recipe",
+    "Record",
+    "RepoRef",
+    "Snapshot",
+    "State",
+    "Statement",
+    "StatementKind",
+    "Task",
+    "TestId",
+    "TestOutcome",
+    "TestReport",
+    "TestResult",
+    "TreeProof",
+    "TreeSha",
+    "Verification",
+    "Verifier",
+    "canonical_json",
+    "sha256_hex",
+]

@@ -1,0 +1,67 @@
+"""Tasks: instruction, initial state, environment, verifier and budget."""
+
+from dataclasses import dataclass
+
+from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
+from swequarry.records.candidate import Candidate, Statement
+from swequarry.records.sources import RepoRef
+from swequarry.records.verification import Verification
+from swequarry.records.world import Environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitialState(Record):
+    """Where a solver starts: the sealed snapshot."""
+
+    repo: RepoRef
+    base_commit: CommitSha
+    base_tree: TreeSha
+    history: str
+    snapshot: ContentHash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verifier(Record):
+    """The hidden suite: the test patch by hash, the ids, and the command that runs them."""
+
+    test_patch: BlobHash
+    test_files: tuple[str, ...]
+    test_command: tuple[str, ...]
+    fail_to_pass: tuple[TestId, ...]
+    pass_to_pass: tuple[TestId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget(Record):
+    """What a solver may spend; None is unlimited. Cost in US dollars."""
+
+    time_s: int
+    tokens: int | None = None
+    calls: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance(Record):
+    """The parents of a task, by hash."""
+
+    candidate: ContentHash
+    snapshot: ContentHash
+    environment: ContentHash
+    verification: ContentHash
+    swequarry_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(Record):
+    """Instruction + initial state + environment + verifier + budget."""
+
+    instance_id: str
+    instruction: Statement
+    initial_state: InitialState
+    environment: Environment
+    verifier: Verifier
+    budget: Budget
+    provenance: Provenance
+    candidate: Candidate
+    verification: Verification
