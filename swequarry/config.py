@@ -5,11 +5,15 @@ change what comes out (`meaning_of`) are part of a stage's key; workers and path
 """
 
 import difflib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from packaging.requirements import InvalidRequirement, Requirement
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from swequarry.errors import ConfigError
 from swequarry.records import ContentHash, canonical_json, sha256_hex
@@ -62,17 +66,90 @@ class SandboxSettings(Section):
     build_timeout_s: int = Field(default=900, ge=1)
 
 
+def _quoted(value: object) -> object:
+    """Refuse a Python version that YAML has read as a number: 3.10 without quotes is 3.1."""
+    if isinstance(value, float):
+        raise ValueError(f"is the number {value}; write a Python version in quotes, for instance '3.9'")  # noqa: TRY004
+    return value
+
+
+def _from_the_index(text: str) -> str:
+    """Refuse what isn't a requirement that the dated index can answer."""
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        raise ValueError(f"{text!r} is no requirement such as `attrs>=19`: {error}") from error
+    if requirement.url is not None:
+        raise ValueError(f"{text!r} names an address; builds reach nothing but the dated package index")
+    return text
+
+
+def _a_full_name(pattern: str) -> str:
+    if pattern.count("/") != 1 or not all(pattern.split("/")):
+        raise ValueError(f"{pattern!r} is neither `owner/name` nor a pattern such as `owner/*`")
+    return pattern
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+Python = Annotated[str, BeforeValidator(_quoted), Field(pattern=r"^3\.\d+(\.\d+)?$")]
+RequirementText = Annotated[str, AfterValidator(_from_the_index)]
+RepositoryPattern = Annotated[str, AfterValidator(_a_full_name)]
+
+
+class EnvironmentOverride(Section):
+    """What a person knows better than the evidence about one repository: data, never a shell command.
+
+    `python`, `extras`, `install`, `test_command` replace what was found. `groups` names dependency groups of
+    the project whose requirements are added. `requirements`, `optional`, `constraints`, `build_constraints`
+    and `build_requirements` are added, each in place of what was found for the same distribution; with
+    `build_requirements` the project is built without isolation. `without` drops distributions. `exempt` gives
+    a distribution a later cut-off. `test_command` ends where test files are appended.
+    """
+
+    python: Python | None = None
+    extras: tuple[Name, ...] | None = None
+    groups: tuple[Name, ...] = ()
+    requirements: tuple[RequirementText, ...] = ()
+    optional: tuple[RequirementText, ...] = ()
+    constraints: tuple[RequirementText, ...] = ()
+    without: tuple[Name, ...] = ()
+    build_constraints: tuple[RequirementText, ...] = ()
+    build_requirements: tuple[RequirementText, ...] = ()
+    install: Literal["editable", "legacy-editable", "path"] | None = None
+    local_packages: tuple[str, ...] = ()
+    variables: Mapping[VariableName, str] = {}
+    exempt: Mapping[Name, Moment] = {}
+    test_command: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+
 class EnvironmentSettings(Section):
     """How environments are resolved.
 
     `index_url` is a PEP 503/691 simple index, by default the one that pip would use here; `ca_bundle` a PEM
-    file, by default the one that the environment names.
+    file, by default the one that the environment names. `overrides` maps `owner/name`, or a pattern such as
+    `owner/*`, to what is to be done otherwise there; the most specific entry counts, alone.
     """
 
     index_url: str | None = None
     ca_bundle: Path | None = None
-    python: str | None = None
+    python: Python | None = None
     max_tries: int = Field(default=6, ge=1)
+    overrides: Mapping[RepositoryPattern, EnvironmentOverride] = {}
+
+    def override_for(self, full_name: str) -> tuple[str, EnvironmentOverride] | None:
+        """Return the entry that counts for a repository: its own, else that of the longest pattern."""
+        name = full_name.lower()
+        fitting = [pattern for pattern in self.overrides if fnmatchcase(name, pattern.lower())]
+        if not fitting:
+            return None
+        best = max(fitting, key=lambda pattern: (pattern.lower() == name, len(pattern), pattern))
+        return best, self.overrides[best]
 
 
 class VerifySettings(Section):
@@ -108,26 +185,30 @@ class Settings(Section):
 
 
 def _known_keys(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    place: Any = model
     for part in path:
-        annotation = model.model_fields[str(part)].annotation if str(part) in model.model_fields else None
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
-        else:
-            return []
-    return list(model.model_fields)
+        if isinstance(place, type) and issubclass(place, BaseModel):
+            place = place.model_fields[str(part)].annotation if str(part) in place.model_fields else None
+        else:  # a mapping of any keys to one kind of section
+            place = next(iter(get_args(place)[1:]), None)
+    return list(place.model_fields) if isinstance(place, type) and issubclass(place, BaseModel) else []
+
+
+_FRIENDLY = {"tuple_type": "must be a list, for instance [a, b]"}
 
 
 def _explain(error: ValidationError, origin: str) -> str:
     lines = []
     for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"])
+        where = ".".join(str(part) for part in item["loc"] if part != "[key]")
         if item["type"] == "extra_forbidden":
             known = _known_keys(Settings, item["loc"][:-1])
             near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else f"; known here: {', '.join(sorted(known))}"
             lines.append(f"{origin}: unknown setting `{where}`{hint}")
         else:
-            lines.append(f"{origin}: setting `{where}`: {item['msg']}")
+            said = _FRIENDLY.get(item["type"], item["msg"].removeprefix("Value error, "))
+            lines.append(f"{origin}: setting `{where}`: {said}")
     return "\n".join(lines)
 
 

@@ -35,6 +35,12 @@ class TrialResult:
 
 Trial = Callable[[World, Recipe], TrialResult]
 """Runs the candidate's tests in a world; raises SandboxError where the machinery breaks."""
+Tell = Callable[[Recipe, EnvironmentTry], None]
+"""Is told of every try with its recipe, also where no environment comes of them."""
+
+
+def _nobody(_recipe: Recipe, _attempt: EnvironmentTry) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,7 @@ class FoundEnvironment:
     built: Built
 
 
-def find_environment(
+def find_environment(  # noqa: PLR0913 - `tell` only watches
     recipes: Sequence[Recipe],
     base_world: World,
     workshop: Workshop,
@@ -56,6 +62,7 @@ def find_environment(
     context: RepairContext | None = None,
     evidence: tuple[Evidence, ...] = (),
     max_tries: int = 6,
+    tell: Tell = _nobody,
 ) -> Outcome[FoundEnvironment]:
     """Return the first environment in which the trial works, at most `max_tries` builds away.
 
@@ -70,6 +77,7 @@ def find_environment(
         interpreters={_minor(i.version): i for i in reversed(interpreters)},
         context=context or RepairContext(),
         left=max_tries,
+        tell=tell,
     )
     for recipe in recipes:
         search.follow(recipe)
@@ -93,6 +101,7 @@ class _Search:
     interpreters: dict[str, Interpreter]
     context: RepairContext
     left: int
+    tell: Tell = _nobody
     best: _Try | None = None
     tries: list[EnvironmentTry] = field(default_factory=list)
     tried: set[ContentHash] = field(default_factory=set)
@@ -158,6 +167,7 @@ class _Search:
         self.decisive = lines or self.decisive
         attempt = EnvironmentTry(recipe=recipe.content_hash(), result=result, rule=rule, decisive_lines=lines)
         self.tries.append(attempt)
+        self.tell(recipe, attempt)
 
     def outcome(self, evidence: tuple[Evidence, ...]) -> Outcome[FoundEnvironment]:
         """Return how the search ended."""

@@ -12,7 +12,7 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Rejected
 from swequarry.pipeline.stage import Stage, StageItem, StageResult, run_stage
 from swequarry.pipeline.stages.assess import AssessInput, AssessStage
-from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage
+from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
@@ -94,8 +94,9 @@ class Line:
         )
         first = EnvironmentInput(candidate=candidate, snapshot=snapshot)
         frozen = joint_hash(base, snapshot.content_hash())
+        wanted = with_override(frozen, house.settings, candidate.repo)
         environment = Environment.from_json(
-            self._accept(EnvironmentStage(house), StageItem(key=item, input_hash=frozen, value=first))
+            self._accept(EnvironmentStage(house), StageItem(key=item, input_hash=wanted, value=first))
         )
         second = VerifyInput(candidate=candidate, snapshot=snapshot, environment=environment)
         world = joint_hash(frozen, environment.content_hash())

@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from reconstruct.environment.builder import Built, Workshop, build
 from reconstruct.environment.facts import ProjectFacts, collect_facts
+from reconstruct.environment.overrides import overridden, override_evidence
 from reconstruct.environment.plan import plan_recipes
 from reconstruct.environment.repair_context import repair_context
 from reconstruct.environment.search import FoundEnvironment, find_environment
-from swequarry.config import meaning_of
+from swequarry.config import EnvironmentOverride, Settings, meaning_of
 from swequarry.delta import TreeDelta
 from swequarry.errors import ObjectMissingError, SandboxError
 from swequarry.git.trees import TreeWorkbench
@@ -18,6 +19,7 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Outcome, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
+from swequarry.pipeline.stages.search_story import OBSERVED, SearchStory, ToldTry
 from swequarry.pipeline.stages.snapshot import base_key, base_world, scratch_folder
 from swequarry.pipeline.stages.trial import Trial
 from swequarry.pipeline.stages.worlds import deltas_of, environment_key, missing_objects
@@ -25,10 +27,15 @@ from swequarry.records import (
     Candidate,
     ContentHash,
     Environment,
+    EnvironmentTry,
+    Recipe,
+    RepoRef,
     Snapshot,
     State,
+    canonical_json,
+    sha256_hex,
 )
-from swequarry.sandbox.contract import World
+from swequarry.sandbox.contract import Interpreter, World
 from swequarry.sandbox.index_proxy import IndexSource
 from swequarry.verify.targets import path_bytes
 
@@ -39,6 +46,17 @@ class EnvironmentInput:
 
     candidate: Candidate
     snapshot: Snapshot
+
+
+def with_override(input_hash: ContentHash, settings: Settings, repo: RepoRef) -> ContentHash:
+    """Return the input hash of the stage for a repository: another one where an override is for it.
+
+    So that an override invalidates what it is about, and nothing of other repositories.
+    """
+    found = settings.environment.override_for(repo.full_name)
+    if found is None:
+        return input_hash
+    return ContentHash(sha256_hex(canonical_json([input_hash, meaning_of(found[1])])))
 
 
 def workshop_of(house: House) -> Workshop:
@@ -111,9 +129,12 @@ class EnvironmentStage:
 
     @property
     def settings_hash(self) -> ContentHash:
-        """The index, the backend and the limits; where the certificates lie isn't part of it."""
+        """The index, the backend and the limits; neither where certificates lie nor overrides.
+
+        An override is part of the input of the repository that it is for: see `with_override`.
+        """
         settings = self.house.settings
-        environment = settings.environment.model_copy(update={"ca_bundle": None})
+        environment = settings.environment.model_copy(update={"ca_bundle": None, "overrides": {}})
         return meaning_of(environment, settings.sandbox)
 
     def run(self, item: StageItem[EnvironmentInput], context: StageContext) -> Sequence[StoredOutcome]:
@@ -123,7 +144,11 @@ class EnvironmentStage:
             deltas = deltas_of(house, candidate)
         except ObjectMissingError as error:
             return [stored(item.key, missing_objects(error))]
-        found = _search(house, item.value, deltas)
+        search = _Search(house, item.value, deltas)
+        try:
+            found = search.run()
+        finally:
+            context.observe(**{OBSERVED: context.blobs.put(canonical_json(search.story.to_json()))})
         match found:
             case Accepted(value=value):
                 context.observe(
@@ -137,27 +162,63 @@ class EnvironmentStage:
         return [stored(item.key, outcome)]
 
 
-def _search(
-    house: House, known: EnvironmentInput, deltas: Mapping[State, TreeDelta]
-) -> Outcome[FoundEnvironment]:
-    candidate = known.candidate
-    facts = facts_of(house, candidate)
-    interpreters = house.backend.interpreters()
-    recipes = plan_recipes(
-        facts,
-        candidate,
-        interpreters,
-        house.locator.locate(candidate.repo).commit_time(candidate.base_commit),
-        changed_sources(candidate.test_files, deltas[State.BEFORE]),
-        python=house.settings.environment.python,
-    )
-    return find_environment(
-        recipes,
-        base_world(house, candidate, known.snapshot),
-        workshop_of(house),
-        Trial(house.backend, candidate, deltas, house.settings.verify, house.test_limits),
-        interpreters=interpreters,
-        context=repair_context(facts),
-        evidence=facts.evidence,
-        max_tries=house.settings.environment.max_tries,
-    )
+class _Search:
+    """Looks for the environment of one candidate, and keeps the story of it."""
+
+    def __init__(self, house: House, known: EnvironmentInput, deltas: Mapping[State, TreeDelta]) -> None:
+        self._house = house
+        self._known = known
+        self._deltas = deltas
+        repository = house.locator.locate(known.candidate.repo)
+        self.story = SearchStory(
+            candidate_cutoff=known.candidate.cutoff,
+            base_committed_at=repository.commit_time(known.candidate.base_commit),
+        )
+
+    def _tell(self, recipe: Recipe, attempt: EnvironmentTry) -> None:
+        told = ToldTry(recipe=recipe, attempt=attempt)
+        self.story = replace(self.story, tries=(*self.story.tries, told))
+
+    def _plan(self, facts: ProjectFacts, interpreters: Sequence[Interpreter]) -> tuple[Recipe, ...]:
+        """Return the recipes, with the person's word where the settings have one for this repository."""
+        settings, candidate = self._house.settings.environment, self._known.candidate
+        found = settings.override_for(candidate.repo.full_name)
+        pattern, override = found or ("", EnvironmentOverride())
+        recipes = plan_recipes(
+            facts,
+            candidate,
+            interpreters,
+            self.story.base_committed_at,
+            changed_sources(candidate.test_files, self._deltas[State.BEFORE]),
+            python=override.python or settings.python,
+        )
+        if found is not None:
+            recipes = overridden(recipes, override, facts)
+        said = override_evidence(pattern, override, facts)
+        self.story = replace(
+            self.story,
+            evidence=facts.evidence + said,
+            planned=recipes,
+            interpreters=tuple(python.version for python in interpreters),
+            requires_python=facts.requires_python,
+            named_pythons=facts.versions(),
+        )
+        return recipes
+
+    def run(self) -> Outcome[FoundEnvironment]:
+        """Return the environment, or why there is none."""
+        house, candidate = self._house, self._known.candidate
+        facts = facts_of(house, candidate)
+        interpreters = house.backend.interpreters()
+        recipes = self._plan(facts, interpreters)
+        return find_environment(
+            recipes,
+            base_world(house, candidate, self._known.snapshot),
+            workshop_of(house),
+            Trial(house.backend, candidate, self._deltas, house.settings.verify, house.test_limits),
+            interpreters=interpreters,
+            context=repair_context(facts),
+            evidence=self.story.evidence,
+            max_tries=house.settings.environment.max_tries,
+            tell=self._tell,
+        )
