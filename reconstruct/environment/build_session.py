@@ -32,7 +32,7 @@ WORKSHOP = f"{ENVIRONMENT}/build"
 UV = "/opt/uv/uv"
 _PORT = 3141
 _INDEX = f"http://127.0.0.1:{_PORT}/simple/"
-_SCRIPTS = ("forward.py", "describe.py", "import_check.py", "tidy.py")
+_SCRIPTS = ("forward.py", "describe.py", "import_check.py", "compile.py", "tidy.py")
 _LOG_LIMIT = 4 * 1024**2
 
 
@@ -130,8 +130,8 @@ class BuildSession:
         Raises:
             BuildStoppedError: it broke, as it does where an installed package breaks the interpreter.
         """
-        argv = (PYTHON, "-I", f"{WORKSHOP}/{name}", *arguments)
-        result = self._run(step, argv, {"PYTHONDONTWRITEBYTECODE": "1"}, TESTBED)
+        argv = (PYTHON, "-I", "-B", f"{WORKSHOP}/{name}", *arguments)
+        result = self._run(step, argv, {}, TESTBED)
         try:
             return json.loads(result.report) if result.ok else self._broken(step)
         except ValueError:

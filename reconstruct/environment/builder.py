@@ -29,7 +29,6 @@ from swequarry.errors import IndexUnavailableError, SandboxError
 from swequarry.records import BlobHash, Environment, Recipe, canonical_json, sha256_hex
 from swequarry.sandbox.contract import (
     ENVIRONMENT,
-    PYTHON,
     TESTBED,
     Bind,
     Interpreter,
@@ -165,7 +164,7 @@ def _steps(
     project = inspect_project(session, local)
     lock = _settle_lock(session, merge(first, optional.lock), project)
     lock_hash = workshop.put_blob(render_lock(lock).encode("ascii"))
-    _compile_bytecode(session, project)
+    session.script("compile", "compile.py", f"{ENVIRONMENT}/env", *project.site_packages)
     session.script("tidy", "tidy.py", TESTBED)
     session.sandbox.put(TreeDelta(removed=(b"build",)), root=ENVIRONMENT)
     world = session.sandbox.commit(_world_key(base_world, session.recipe, lock_hash, project))
@@ -203,13 +202,6 @@ def _make_venv(session: BuildSession) -> None:
     place = f"{ENVIRONMENT}/env"
     if not session.attempt("venv", (UV, "venv", "--python", session.interpreter.path, place)).ok:
         session.online("venv", (session.interpreter.path, "-m", "venv", place), cause=BuildCause.INSTALL)
-
-
-def _compile_bytecode(session: BuildSession, project: ProjectState) -> None:
-    """Runs see the environment read-only, so what isn't compiled now is compiled by each of them anew."""
-    seldom_imported = r"/site-packages/(pip|wheel|setuptools)/|/tests?/"
-    argv = (PYTHON, "-m", "compileall", "-q", "-j", "2", "-x", seldom_imported, *project.site_packages)
-    session.offline("compile", argv)
 
 
 def _stop_at_reuploads(session: BuildSession, proxy: IndexProxy) -> None:

@@ -2,6 +2,7 @@
 
     worlds/<name>.json     a world: its key, its layers from bottom to top, its interpreter; written last
     layers/<id>/           `testbed` and `env`: what this layer adds, in the form that overlayfs reads
+    files/                 one copy of every file that environments have in common (see file_pool)
     sandboxes/<id>/        what one living sandbox writes, and the delta of one run
     etc-<n>/, empty/, scratch/  fixed files and mount points
     interpreters/, tools/  copies of what the sandbox's uid can't reach at its own place
@@ -23,11 +24,12 @@ from typing import Any
 
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED, Interpreter
+from swequarry.sandbox.file_pool import FilePool
 from swequarry.sandbox.host import HostIdentity, unused_uid
 from swequarry.sandbox.locks import ALONE, SHARED, in_use, locked, try_lock
 from swequarry.sandbox.trees import remove_tree
 
-_FOLDERS = ("worlds", "layers", "sandboxes", "empty", "scratch", "interpreters", "tools")
+_FOLDERS = ("worlds", "layers", "files", "sandboxes", "empty", "scratch", "interpreters", "tools")
 ROOTS = {"testbed": TESTBED, "env": ENVIRONMENT}
 """The two persistent roots: their names in layers and sandboxes, and their places inside."""
 
@@ -94,6 +96,7 @@ class WorldStore:
             self.owner = _owner_of(self.path)
             for name in _FOLDERS:
                 (self.path / name).mkdir(exist_ok=True, mode=0o755)
+            self._pool = FilePool(self.path / "files")
             self._close_to_others()
         except OSError as error:
             raise SandboxError(
@@ -175,6 +178,7 @@ class WorldStore:
         world = StoredWorld(key=key, layers=(*below, layer), interpreter=interpreter)
         target = self._world_file(key)
         with self._locked(SHARED):
+            self._pool.share(staged / "env")
             staged.rename(self.layer(layer))
             if target.exists() and self.find(key) is None:
                 target.unlink()
@@ -209,6 +213,7 @@ class WorldStore:
             unneeded = [p for p in (self.path / "layers").iterdir() if p.name not in needed]
             for folder in (*(self.path / "sandboxes").iterdir(), *unneeded):
                 removed += self._remove_if_unused(folder)
+            self._pool.sweep()
         return removed
 
     @staticmethod
