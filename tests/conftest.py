@@ -1,1 +1,34 @@
-"""Makes the helper modules of this folder importable from every test folder."""
+"""Makes the helper modules of this folder importable from every test folder, and skips loud.
+
+Where SWEQUARRY_REQUIRE is set, as in CI, the only tests that may be skipped are those that need the data
+folder (marker `data`): any other skip fails the run.
+"""
+
+import os
+
+import pytest
+
+_skipped: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail") and "data" not in report.keywords:
+        _skipped.append(f"{report.nodeid}: {report.longrepr}")
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        _skipped.append(f"{report.nodeid}: {report.longrepr}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _skipped and os.environ.get("SWEQUARRY_REQUIRE"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _skipped and os.environ.get("SWEQUARRY_REQUIRE"):
+        terminalreporter.section("skipped though SWEQUARRY_REQUIRE is set")
+        for line in _skipped:
+            terminalreporter.line(line)
