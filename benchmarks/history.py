@@ -1,49 +1,59 @@
 """Yield on real history: candidates from clones, how they ended, per repository.
 
     python -m benchmarks.history --mirror "DIR/{owner}+{name}/repo" --workspace DIR owner/name ...
+    ... --years 2016 2019 2022 2025 --limit 10      the newest ten of each of these years
 
 Resumable: the same call continues. `candidates = accepted + rejected + failed` is checked per repository.
 """
 
-import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
+from benchmarks.line import run_line
 from benchmarks.options import parser
-from swequarry.config import parse_settings
-from swequarry.pipeline.publish import publish, read_run
-from swequarry.pipeline.run import run_settings
-from swequarry.pipeline.workspace import Workspace
 from swequarry.report.text import reason_rows, yield_rows
+
+_COLUMNS = ("candidates", "accepted", "from_commits", "rejected", "failed")
 
 
 def main() -> None:
-    """Run the line over the repositories and print the table."""
+    """Run the line over the repositories, once per year where years are named, and print the tables."""
     options = parser(__doc__ or "")
     options.add_argument("repositories", nargs="+")
     options.add_argument("--limit", type=int, default=8, help="newest candidates per repository")
+    options.add_argument("--years", type=int, nargs="*", default=[], help="years of the merge, in UTC")
     given = options.parse_args()
-    settings = parse_settings(
-        {
-            "workspace": str(given.workspace),
-            "workers": given.workers,
-            "source": {
-                "kind": "git",
-                "repositories": given.repositories[: given.sample],
-                "mirror": given.mirror,
-                "limit": given.limit,
-            },
-        }
-    )
-    summary = run_settings(settings, lambda _phase, event: print(event.item, event.status, file=sys.stderr))
-    workspace = Workspace.open(settings)
-    publish(workspace, summary.run)
-    data = read_run(workspace, summary.run)
-    print("repository\tcandidates\taccepted\tof them from commits\trejected\tfailed")
-    for row in yield_rows(data):
-        if row.candidates != row.accepted + row.rejected + row.failed + row.open:
-            raise SystemExit(f"the books of {row.repo} don't add up")
-        print(row.repo, row.candidates, row.accepted, row.from_commits, row.rejected, row.failed, sep="\t")
-    for reason in reason_rows(data):
-        print(reason.code, reason.count, reason.example, sep="\t")
+    source = {
+        "kind": "git",
+        "repositories": given.repositories[: given.sample],
+        "mirror": given.mirror,
+        "limit": given.limit,
+    }
+    totals: dict[str, Counter[str]] = {}
+    reasons: Counter[str] = Counter()
+    for span in _spans(given.years):
+        data = run_line(
+            {"workspace": str(given.workspace), "workers": given.workers, "source": source | span}
+        )
+        for row in yield_rows(data):
+            if row.candidates != row.accepted + row.rejected + row.failed + row.open:
+                raise SystemExit(f"the books of {row.repo} don't add up")
+            totals.setdefault(row.repo, Counter()).update({name: getattr(row, name) for name in _COLUMNS})
+        reasons.update({reason.code: reason.count for reason in reason_rows(data)})
+    print("repository", *_COLUMNS, sep="\t")
+    for repo, counts in totals.items():
+        print(repo, *(counts[name] for name in _COLUMNS), sep="\t")
+    print("total", *(sum(c[name] for c in totals.values()) for name in _COLUMNS), sep="\t")
+    for code, count in reasons.most_common():
+        print(code, count, sep="\t")
+
+
+def _spans(years: list[int]) -> Iterator[dict[str, Any]]:
+    if not years:
+        yield {}
+    for year in years:
+        yield {"since": f"{year}-01-01", "until": f"{year}-12-31"}
 
 
 if __name__ == "__main__":

@@ -7,19 +7,15 @@ Resumable: the same call continues. Prints a table per repository and each diffe
 
 import json
 import random
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.agreement import Agreement, compare
+from benchmarks.line import run_line
 from benchmarks.options import parser
 from miner.sources.rows import Row, read_rows
-from swequarry.config import parse_settings
-from swequarry.pipeline.publish import publish, read_run
-from swequarry.pipeline.run import run_settings
-from swequarry.pipeline.workspace import Workspace
 from swequarry.report.model import ReportData
 
 
@@ -41,7 +37,7 @@ def main() -> None:
     given = options.parse_args()
     rows = [row for row in read_rows(given.rows) if isinstance(row, Row)]
     chosen = _sample(rows, given.sample)
-    settings = parse_settings(
+    data = run_line(
         {
             "workspace": str(given.workspace),
             "workers": given.workers,
@@ -52,10 +48,7 @@ def main() -> None:
             },
         }
     )
-    summary = run_settings(settings, lambda _phase, event: print(event.item, event.status, file=sys.stderr))
-    workspace = Workspace.open(settings)
-    publish(workspace, summary.run)
-    _print(chosen, read_run(workspace, summary.run))
+    _print(chosen, data)
 
 
 def _sample(rows: Sequence[Row], size: int | None) -> list[Row]:
