@@ -1,13 +1,90 @@
-"""The command line application; each command group registers itself in one file."""
+"""The command line application: the list of commands, each loaded when it is asked for.
 
-from typing import Annotated
+`--help` and a mistyped command need names and one line each, while the modules behind them bring SQLAlchemy,
+pyarrow and the whole line along. A test holds each line here against the docstring of its command.
+"""
+
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from swequarry import __version__
 
+COMMANDS: Final = {
+    "run": ("run_commands", "Mine, reconstruct and verify; the same command again continues."),
+    "reconstruct": ("run_commands", "Take one repository, or one pull request of it, all the way to tasks."),
+    "retry": (
+        "inspect_commands",
+        "Try again what failed in the newest run, poison items too, with the run's own settings.",
+    ),
+    "demo": (
+        "demo_command",
+        "Build an example repository with eighteen pull requests and run the whole line over it.",
+    ),
+    "status": ("inspect_commands", "Show how far the newest run is: funnel, reasons, yield by repository."),
+    "rejects": (
+        "inspect_commands",
+        "List what was rejected or failed, with the reason; exit code 1 if there is any.",
+    ),
+    "why": ("inspect_commands", "Say how an item ended and why, stage by stage, with the evidence."),
+    "show": ("inspect_commands", "Show a task: statement, environment, tests, where it came from."),
+    "explain-env": (
+        "explain_command",
+        "Explain an item's environment: evidence, plan, every try, lock, what was lost.",
+    ),
+    "shell": (
+        "shell_command",
+        "Open a shell, or run a command, in a fresh copy of an item's world, as its tests see it.",
+    ),
+    "export": (
+        "output_commands",
+        "Write the tasks of the newest run as a SWE-bench 5 dataset (JSONL and parquet).",
+    ),
+    "report": (
+        "output_commands",
+        "Write the report of the newest run as one HTML file that needs no network.",
+    ),
+    "schema": (
+        "output_commands",
+        "Print a schema: of the settings (JSON Schema) or of the dataset's rows (column: type).",
+    ),
+    "gc": ("output_commands", "Delete blobs that nothing in the ledger names."),
+    "doctor": ("doctor", "Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run."),
+    "images": ("images", "Images of the docker backend."),
+}
+"""Name: the module in `swequarry.cli` that has it, and the first line of its help."""
+
+
+def command_group(help_: str | None = None) -> typer.Typer:
+    """Return what the commands of one module register with; the module calls it `group`."""
+    return typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode="markdown")
+
+
+class _Unloaded(TyperCommand):
+    """Stands for a command in help and look-ups; becomes the real one where its arguments are parsed."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        return load_command(str(self.name)).make_context(info_name, args, parent, **extra)
+
+
+class _Commands(TyperGroup):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (_, line) in COMMANDS.items():
+            self.commands.setdefault(name, _Unloaded(name, help=line, rich_markup_mode="markdown"))
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command and return the command."""
+    group = typer.main.get_group(import_module(f"swequarry.cli.{COMMANDS[name][0]}").group)
+    return group.commands.get(name, group)
+
+
 app = typer.Typer(
     name="swequarry",
+    cls=_Commands,
     help="Turn the history of real repositories into verified software-engineering tasks.",
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from swequarry.cli.app import app
+from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json, print_table
 from swequarry.cli.options import Json, Quiet
 from swequarry.cli.progress import watched
@@ -17,8 +17,10 @@ from swequarry.pipeline.publish import publish, read_run
 from swequarry.pipeline.run import run_settings
 from swequarry.pipeline.workspace import Workspace
 
+group = command_group()
 
-@app.command()
+
+@group.command()
 def demo(
     *,
     workspace: Annotated[Path, typer.Option("--workspace", "-w", help="Folder of the demo.")] = Path(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from swequarry.cli.app import app
+from swequarry.cli.app import command_group
 from swequarry.cli.console import print_json, print_lines
 from swequarry.cli.options import Json
 from swequarry.config import SandboxSettings
@@ -15,6 +15,8 @@ from swequarry.errors import ExitCode, SwequarryError
 from swequarry.git.run import Place, run_git
 from swequarry.pipeline.workspace import default_cache
 from swequarry.sandbox.backends import open_backend
+
+group = command_group()
 
 _GIB = 1024**3
 _LOW_DISK_GIB = 5
@@ -32,7 +34,7 @@ class Check:
     mend: str = ""
 
 
-@app.command()
+@group.command()
 def doctor(*, as_json: Json = False) -> int:
     """Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run."""
     checks = tuple(_checks())

@@ -4,21 +4,20 @@ from typing import Annotated
 
 import typer
 
-from swequarry.cli.app import app
+from swequarry.cli.app import command_group
 from swequarry.cli.console import note
 from swequarry.errors import ExitCode
 from swequarry.sandbox.images import make_base_image
 
-images = typer.Typer(no_args_is_help=True, help="Base images of the docker backend.")
-app.add_typer(images, name="images")
+group = command_group("Images of the docker backend.")
 
 
-@images.callback()
-def group() -> None:
-    """Keep `images` a group although it has one command so far."""
+@group.callback()
+def _images() -> None:
+    """Keep it a group of commands."""
 
 
-@images.command()
+@group.command()
 def base(
     tag: Annotated[str, typer.Option(help="Name of the image.")] = "swequarry/base:local",
 ) -> int:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swequarry.cli.app import app
+from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json, print_lines, print_table
-from swequarry.cli.options import Json, Quiet, Workspace_
+from swequarry.cli.options import Item, Json, Quiet, Workspace_
 from swequarry.cli.run_commands import run_and_publish
 from swequarry.cli.settings import with_changes
 from swequarry.cli.workspace import open_workspace
@@ -19,10 +19,10 @@ from swequarry.pipeline.reporting import last_run
 from swequarry.report.counts import ends
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
 
-Item = Annotated[str, typer.Argument(help="Instance id, `owner__name-123`; a unique part of it will do.")]
+group = command_group()
 
 
-@app.command()
+@group.command()
 def status(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
     """Show how far the newest run is: funnel, reasons, yield by repository."""
     data = read_run(open_workspace(workspace))
@@ -61,7 +61,7 @@ def status(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
     return ExitCode.OK
 
 
-@app.command()
+@group.command()
 def rejects(
     *,
     code: Annotated[str | None, typer.Option(help="Only this reject code.")] = None,
@@ -98,7 +98,7 @@ def rejects(
     return ExitCode.FINDINGS if chosen else ExitCode.OK
 
 
-@app.command()
+@group.command()
 def why(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> int:
     """Say how an item ended and why, stage by stage, with the evidence."""
     explanation = explain(open_workspace(workspace), item)
@@ -121,7 +121,7 @@ def _prose(explanation: Explanation) -> list[str]:
     return lines
 
 
-@app.command()
+@group.command()
 def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> int:
     """Show a task: statement, environment, tests, where it came from."""
     task = find_task(open_workspace(workspace), item)
@@ -153,7 +153,7 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
     return ExitCode.OK
 
 
-@app.command()
+@group.command()
 def retry(*, workspace: Workspace_ = None, as_json: Json = False, quiet: Quiet = False) -> int:
     """Try again what failed in the newest run, poison items too, with the run's own settings."""
     opened = open_workspace(workspace)

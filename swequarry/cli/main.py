@@ -8,7 +8,6 @@ from typing import Any
 
 import typer
 
-from swequarry.cli import demo_command, doctor, images, inspect_commands, output_commands, run_commands
 from swequarry.cli.app import app
 from swequarry.cli.console import note
 from swequarry.errors import ExitCode, SwequarryError
@@ -50,7 +49,3 @@ def _crash() -> int:
     note(traceback.format_exc(limit=-1).strip().splitlines()[-1])
     note(f"internal error: this is a defect of swequarry; please report it with {Path(report.name)}")
     return ExitCode.INTERNAL
-
-
-COMMAND_GROUPS = (demo_command, doctor, images, inspect_commands, output_commands, run_commands)
-"""Importing them registers their commands."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from swequarry.cli.app import app
+from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json
 from swequarry.cli.options import Json, Workspace_
 from swequarry.cli.workspace import open_workspace
@@ -17,8 +17,10 @@ from swequarry.pipeline.publish import export_run, read_run
 from swequarry.pipeline.reporting import last_run
 from swequarry.report.html import write_report
 
+group = command_group()
 
-@app.command()
+
+@group.command()
 def export(
     destination: Annotated[Path | None, typer.Argument(help="Folder; default: `dataset` of the run.")] = None,
     *,
@@ -43,7 +45,7 @@ def export(
     return ExitCode.OK
 
 
-@app.command()
+@group.command()
 def report(
     destination: Annotated[
         Path | None, typer.Argument(help="File; default: `report.html` of the run.")
@@ -58,7 +60,7 @@ def report(
     return ExitCode.OK
 
 
-@app.command()
+@group.command()
 def schema(
     what: Annotated[str, typer.Argument(help="`settings`, `row` or `row-strings`.")] = "settings",
 ) -> int:
@@ -75,7 +77,7 @@ def schema(
     return ExitCode.OK
 
 
-@app.command()
+@group.command()
 def gc(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
     """Delete blobs that nothing in the ledger names."""
     opened = open_workspace(workspace)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from swequarry.cli.app import app
+from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json
 from swequarry.cli.options import Json, Quiet, Workspace_
 from swequarry.cli.progress import watched
@@ -17,12 +17,14 @@ from swequarry.pipeline.publish import Published, publish
 from swequarry.pipeline.run import RunSummary, run_settings
 from swequarry.pipeline.workspace import Workspace
 
+group = command_group()
+
 Set = Annotated[list[str] | None, typer.Option("--set", help="Override a setting: `--set verify.runs=5`.")]
 _LINES_SHOWN = 10
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes.")]
 
 
-@app.command()
+@group.command()
 def run(
     config: Annotated[Path, typer.Argument(help="Settings as YAML; see `configs/`.")],
     *,
@@ -40,7 +42,7 @@ def run(
     return run_and_publish(settings, as_json=as_json, quiet=quiet)
 
 
-@app.command()
+@group.command()
 def reconstruct(
     repo: Annotated[str, typer.Argument(help="`owner/name`, or the path of a clone.")],
     *,

@@ -1,5 +1,6 @@
 """Why an item ended as it did: its ending, its tries, its log."""
 
+import difflib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, assert_never
@@ -56,7 +57,9 @@ def resolve_item(workspace: Workspace, name: str) -> str:
     if len(near) == 1:
         return near[0]
     if not near:
-        raise InputError(f"the newest run knows no item {name!r}; `swequarry rejects` and `status` list them")
+        alike = difflib.get_close_matches(name, selected, n=1)
+        hint = f"did you mean {alike[0]}?" if alike else "`swequarry rejects` and `status` list them"
+        raise InputError(f"the newest run knows no item {name!r}; {hint}")
     shown = ", ".join(near[:5]) + (", ..." if len(near) > 5 else "")  # noqa: PLR2004
     raise InputError(f"{name!r} could be any of {len(near)} items: {shown}; give the whole id")
 
