@@ -10,6 +10,7 @@ from reconstruct.environment.evidence.conda import read_conda_files
 from reconstruct.environment.evidence.imports import scan_imports
 from reconstruct.environment.evidence.ini import IniFile
 from reconstruct.environment.evidence.layout import read_layout
+from reconstruct.environment.evidence.lock_files import read_locked_versions
 from reconstruct.environment.evidence.model import (
     CondaFile,
     Group,
@@ -64,6 +65,7 @@ class ProjectFacts:
     ci: tuple[Install, ...] = ()
     requirement_files: tuple[RequirementFile, ...] = ()
     conda_files: tuple[CondaFile, ...] = ()
+    locked: tuple[str, ...] = ()
     pytest: PytestNeeds = field(default_factory=PytestNeeds)
     layout: Layout = field(default_factory=Layout)
     imports: ImportedNames = field(default_factory=ImportedNames)
@@ -125,6 +127,7 @@ def collect_facts(tree: Path) -> ProjectFacts:
         ci=ci.installs,
         requirement_files=requirement_files(files, notes),
         conda_files=read_conda_files(files, notes),
+        locked=read_locked_versions(files, notes),
         pytest=pytest,
         layout=read_layout(files, notes),
         imports=imports,

@@ -113,8 +113,11 @@ class _Chooser:
         )
 
     def _constraints(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """What the runners' constraint files say, else the lock file: never pins older than the Python."""
         kept = self._kept(texts)
-        return kept if self._runner_pins else without_runner_pins(kept)
+        if not self._runner_pins:
+            return without_runner_pins(kept)
+        return kept or tuple(line for line in self._facts.locked if name_of(line) != self._own)
 
     def _named_by_runners(self) -> Requested:
         """What tox's environment for this Python and the nox sessions that test ask for."""
