@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from reconstruct.environment.build_session import BuildCause
 from reconstruct.environment.builder import Built, NotBuilt, Workshop, build
+from reconstruct.environment.causes import cause_of
 from reconstruct.environment.decisive import decisive_lines
 from reconstruct.environment.repair import Repair, Stage, propose
 from reconstruct.environment.repair_actions import RepairContext
@@ -180,7 +181,10 @@ class _Search:
         if self.limited:
             message = "the last build met a limit; raise sandbox.build_timeout_s, memory_mb or disk_mb"
             return Failed(boundary=Boundary.SANDBOX, message=message, evidence=self.decisive)
-        message = f"{len(self.tries)} recipes were tried and none gave an environment in which the tests run"
+        message = (
+            f"{len(self.tries)} recipes were tried and none gave an environment in which the tests run; "
+            f"cause: {cause_of(self.decisive)}"
+        )
         return Rejected(code=RejectCode.BUILD_FAILED, message=message, evidence=self._evidence())
 
     def _evidence(self) -> tuple[str, ...]:
