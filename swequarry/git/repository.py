@@ -33,10 +33,14 @@ __all__ = ["GITLINK_MODE", "Repository", "TreeEntry", "object_errors", "parse_tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A repository by its git folder; `common` is where its objects and refs are (worktrees share them)."""
+    """A repository by its git folder; `common` is where its objects and refs are (worktrees share them).
+
+    `supplement` is a git folder whose store has objects that this one lacks, and sees this one's too.
+    """
 
     path: Path
     common: Path
+    supplement: Path | None = None
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -69,8 +73,8 @@ class Repository:
 
     @property
     def objects(self) -> Path:
-        """The folder of its object store."""
-        return self.common / "objects"
+        """The folder of its object store, or of the store that completes it."""
+        return (self.supplement or self.common) / "objects"
 
     def git(
         self, arguments: Sequence[Argument], *, stdin: bytes = b"", allowed: Sequence[int] = (0,)

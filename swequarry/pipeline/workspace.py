@@ -7,6 +7,7 @@
 <workspace>/report.html     the report
 
 <cache>/mirrors/            clones that we made
+<cache>/supplements/        objects that partial mirrors lack
 <cache>/index/              files of the package index, by hash
 <cache>/worlds/             what sandboxes start from
 """
@@ -82,6 +83,11 @@ class Workspace:
     def mirrors(self) -> Path:
         """The folder of the clones that we made."""
         return self.cache / "mirrors"
+
+    @property
+    def supplements(self) -> Path:
+        """The folder of objects that mirrors lack."""
+        return self.cache / "supplements"
 
     @property
     def index(self) -> Path:

@@ -84,6 +84,22 @@ class IndexDesk:
             self._view = replace(self._view, denied=self._view.denied | {pages.normalise(name)})
             self._files = {k: f for k, f in self._files.items() if not _belongs_to(f, name)}
 
+    def files(self, name: str) -> tuple[IndexFile, ...]:
+        """Return every file of a distribution (normalised name); none where the index doesn't know it.
+
+        Raises:
+            IndexUnavailableError: the index failed.
+        """
+        return self._fetch_page(name) or ()
+
+    def download(self, file: IndexFile) -> Path | None:
+        """Return the cached copy of a file that the index gives a hash for, fetched now if need be.
+
+        Raises:
+            IndexUnavailableError: the index failed.
+        """
+        return None if file.sha256 is None else self._download(file, file.sha256)
+
     def close(self) -> None:
         """Close the connections to the index."""
         self._upstream.close()

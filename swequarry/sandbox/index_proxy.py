@@ -10,6 +10,7 @@ import contextlib
 import socketserver
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +41,19 @@ class IndexSource:
         """Return the proxy of one build."""
         return IndexProxy(self, view)
 
+    @contextlib.contextmanager
+    def releases(self) -> Iterator[IndexDesk]:
+        """Open the index for looking into releases on the host, where no foreign code runs."""
+        desk = IndexDesk(self.upstream(), IndexCache(self.cache), IndexView())
+        try:
+            yield desk
+        finally:
+            desk.close()
+
+    def upstream(self) -> Upstream:
+        """Return a client of the index."""
+        return Upstream(self.index_url, self.ca_bundle, retries=self.retries)
+
 
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
@@ -69,8 +83,7 @@ class IndexProxy:
     _cleanup: contextlib.ExitStack = field(init=False, default_factory=contextlib.ExitStack)
 
     def __post_init__(self) -> None:
-        upstream = Upstream(self.source.index_url, self.source.ca_bundle, retries=self.source.retries)
-        self._desk = IndexDesk(upstream, IndexCache(self.source.cache), self.view)
+        self._desk = IndexDesk(self.source.upstream(), IndexCache(self.source.cache), self.view)
 
     def __enter__(self) -> Self:
         folder = self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="swequarry-index-"))

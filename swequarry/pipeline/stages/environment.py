@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from reconstruct.environment.builder import Built, Workshop, build
-from reconstruct.environment.facts import ProjectFacts, collect_facts
+from reconstruct.environment.facts import ProjectFacts
 from reconstruct.environment.overrides import overridden, override_evidence
 from reconstruct.environment.plan import plan_recipes
 from reconstruct.environment.repair_context import repair_context
@@ -14,13 +14,13 @@ from reconstruct.environment.search import FoundEnvironment, find_environment
 from swequarry.config import EnvironmentOverride, Settings, meaning_of
 from swequarry.delta import TreeDelta
 from swequarry.errors import ObjectMissingError, SandboxError
-from swequarry.git.trees import TreeWorkbench
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Outcome, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.search_story import OBSERVED, SearchStory, ToldTry
-from swequarry.pipeline.stages.snapshot import base_key, base_world, scratch_folder
+from swequarry.pipeline.stages.snapshot import base_key, base_world
+from swequarry.pipeline.stages.trees import facts_of
 from swequarry.pipeline.stages.trial import Trial
 from swequarry.pipeline.stages.worlds import deltas_of, environment_key, missing_objects
 from swequarry.records import (
@@ -36,7 +36,6 @@ from swequarry.records import (
     sha256_hex,
 )
 from swequarry.sandbox.contract import Interpreter, World
-from swequarry.sandbox.index_proxy import IndexSource
 from swequarry.verify.targets import path_bytes
 
 
@@ -61,25 +60,12 @@ def with_override(input_hash: ContentHash, settings: Settings, repo: RepoRef) ->
 
 def workshop_of(house: House) -> Workshop:
     """Return what all builds of a run share."""
-    settings = house.settings.environment
-    source = IndexSource(
-        cache=house.workspace.index, index_url=settings.index_url, ca_bundle=settings.ca_bundle
-    )
     return Workshop(
         backend=house.backend,
-        index=source,
+        index=house.index,
         put_blob=house.workspace.blobs.put,
         limits=house.build_limits,
     )
-
-
-def facts_of(house: House, candidate: Candidate) -> ProjectFacts:
-    """Return what the tree at the base commit says about its environment."""
-    repository = house.locator.locate(candidate.repo)
-    with scratch_folder(house) as folder, TreeWorkbench(repository) as workbench:
-        tree = folder / "tree"
-        workbench.materialise(candidate.base_tree, tree, partial=True)
-        return collect_facts(tree)
 
 
 def changed_sources(paths: Iterable[str], before: TreeDelta) -> dict[str, str]:
@@ -169,7 +155,7 @@ class _Search:
         self._house = house
         self._known = known
         self._deltas = deltas
-        repository = house.locator.locate(known.candidate.repo)
+        repository = house.repository(known.candidate.repo)
         self.story = SearchStory(
             candidate_cutoff=known.candidate.cutoff,
             base_committed_at=repository.commit_time(known.candidate.base_commit),

@@ -1,16 +1,20 @@
 """What the stages share: settings, workspace, backend and where repositories lie."""
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 
 from swequarry.config import Settings
 from swequarry.git.mirrors import MirrorLocator
+from swequarry.git.repository import Repository
+from swequarry.git.supplement import Supplement
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Outcome, Rejected
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import Record
+from swequarry.records import Record, RepoRef, sha256_hex
 from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.contract import Limits, SandboxBackend
+from swequarry.sandbox.index_proxy import IndexSource
 
 _MB = 1024**2
 
@@ -32,6 +36,33 @@ class House:
         """Finds repositories at the mirror template, else in the cache."""
         source = self.settings.source
         return MirrorLocator(template=source.mirror, url=source.url, cache=self.workspace.mirrors)
+
+    def repository(self, repo: RepoRef) -> Repository:
+        """Open a repository, with whatever was found of what its mirror lacks.
+
+        Raises:
+            RepositoryError: there is none.
+        """
+        return self.supplement(repo).complete()
+
+    def supplement(self, repo: RepoRef) -> Supplement:
+        """Return the store that completes a repository where it lies now.
+
+        Raises:
+            RepositoryError: there is none.
+        """
+        repository = self.locator.locate(repo)
+        place = sha256_hex(os.fsencode(repository.common.absolute()))[:12]
+        folder = self.workspace.supplements / f"{repo.owner}+{repo.name}-{place}"
+        return Supplement(folder, repository)
+
+    @cached_property
+    def index(self) -> IndexSource:
+        """The package index of the settings."""
+        settings = self.settings.environment
+        return IndexSource(
+            cache=self.workspace.index, index_url=settings.index_url, ca_bundle=settings.ca_bundle
+        )
 
     @property
     def test_limits(self) -> Limits:

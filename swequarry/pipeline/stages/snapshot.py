@@ -1,11 +1,7 @@
 """Stage `snapshot`: the sealed repository at the base commit, stored as a world."""
 
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from swequarry.config import meaning_of
@@ -14,20 +10,9 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
+from swequarry.pipeline.stages.trees import complete_base, scratch_folder
 from swequarry.records import Candidate, ContentHash, Snapshot
 from swequarry.sandbox.contract import World
-
-
-@contextmanager
-def scratch_folder(house: House) -> Iterator[Path]:
-    """Yield a folder beside the worlds that is removed at the end."""
-    parent = house.workspace.cache / "scratch"
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="snapshot-", dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def base_key(snapshot: Snapshot) -> str:
@@ -40,9 +25,10 @@ def take(house: House, candidate: Candidate) -> Snapshot:
 
     Raises:
         GitError: the repository can't be read.
+        IndexUnavailableError: files are absent, and the index that may have them can't be reached.
         SandboxError: the world can't be stored.
     """
-    repository = house.locator.locate(candidate.repo)
+    repository = complete_base(house, candidate)
     with scratch_folder(house) as folder:
         tree = folder / "testbed"
         snapshot = make_snapshot(
@@ -67,7 +53,7 @@ class SnapshotStage:
 
     house: House
     name: ClassVar[str] = "snapshot"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @property
     def settings_hash(self) -> ContentHash:

@@ -16,7 +16,7 @@ def deltas_of(house: House, candidate: Candidate) -> dict[State, TreeDelta]:
         PatchError: a stored patch no longer applies.
         ObjectMissingError: a changed file is missing from the mirror.
     """
-    with TreeWorkbench(house.locator.locate(candidate.repo)) as workbench:
+    with TreeWorkbench(house.repository(candidate.repo)) as workbench:
         return state_deltas(workbench, candidate, house.workspace.blobs.get)
 
 
