@@ -355,6 +355,34 @@ def test_made_up_version_is_replaced_by_the_nearest_tag(site):  # B025
     assert outcome.value.environment.tries[-1].rule == "own-version-unknown"
 
 
+def test_set_up_code_finds_its_data_through_git(site):  # B032
+    listing = (
+        "import subprocess\n"
+        "found = subprocess.run(['git', 'ls-files'], stdout=subprocess.PIPE, check=True).stdout.decode()\n"
+        "assert 'table.csv' in found, 'git lists nothing here'\n"
+    )
+    files = {**DEMO, "setup.py": setup_py(before=listing), "table.csv": "a,b\n"}
+    folder = site.folder / "b032"
+    folder.mkdir()
+    for path, text in files.items():
+        (folder / path).write_text(text)
+    git = [
+        "git",
+        "-C",
+        str(folder),
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t",
+        "-c",
+        "commit.gpgsign=false",
+    ]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *command], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+    world = built(site.build(files, "b032")).world
+    assert site.run(world, "git", "status", "--porcelain").output == b""
+
+
 def test_tree_with_absent_files_is_not_dirty_for_version_tools_and_keeps_its_index(site):
     dirty = (
         "import subprocess\n"

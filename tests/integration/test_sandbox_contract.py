@@ -224,7 +224,7 @@ def test_standard_input_is_given_whole_and_then_ends(bench: Bench) -> None:
 # --- what a command finds --------------------------------------------------------------------------------
 
 
-def test_command_is_an_ordinary_user_with_names_zone_and_locale(bench: Bench) -> None:
+def test_command_is_an_ordinary_user_with_names_zone_and_locale(bench: Bench) -> None:  # B074
     code = """
 import getpass, locale, os, pathlib, socket, sys, time
 assert (os.getuid(), os.getgid(), getpass.getuser()) == (1000, 1000, 'sandbox'), os.getuid()
@@ -254,7 +254,7 @@ def test_own_variables_win_and_nothing_else_is_there(bench: Bench) -> None:
     }
 
 
-def test_git_works_on_the_tree_and_finds_no_dubious_owner(bench: Bench) -> None:
+def test_git_works_on_the_tree_and_finds_no_dubious_owner(bench: Bench) -> None:  # B032
     script = (
         "git init -q . && git add tool.sh && git -c user.name=a -c user.email=a@b commit -qm x && "
         "git status --porcelain --untracked-files=no && git log --oneline | wc -l"
