@@ -7,6 +7,7 @@ from datetime import datetime
 from miner.candidates import PutBlob, Split, cutoff_of, split_merged
 from miner.licence import LicenceReader
 from miner.linking import LinkText, drop_pull_requests, find_links
+from miner.sources.dates import is_within
 from miner.sources.guard import git_outcome, guarded
 from miner.sources.interface import MinedItem
 from miner.sources.issues import IssueBook
@@ -43,9 +44,7 @@ class PullFilter:
         """Whether a pull request is looked at, apart from `limit`."""
         if self.numbers and pull.number not in self.numbers:
             return False
-        at = pull.merged_at
-        after = self.since is None or (at is not None and at >= self.since)
-        return after and (self.until is None or (at is not None and at <= self.until))
+        return is_within(pull.merged_at, self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

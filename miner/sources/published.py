@@ -11,6 +11,7 @@ from typing import Self
 
 from miner.candidates import PutBlob, Split, cutoff_of, split_published
 from miner.licence import LicenceReader
+from miner.sources.dates import is_within
 from miner.sources.guard import guarded
 from miner.sources.interface import MinedItem
 from miner.sources.rows import Row, RowProblem, read_rows
@@ -95,9 +96,7 @@ class RowFilter:
             return False
         if self.repositories and row.repo.full_name.lower() not in self.repositories:
             return False
-        at = row.created_at
-        after = self.since is None or (at is not None and at >= self.since)
-        return after and (self.until is None or (at is not None and at <= self.until))
+        return is_within(row.created_at, self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
