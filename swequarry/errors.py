@@ -105,6 +105,18 @@ class IndexUnavailableError(SwequarryError):
     """The package index can't be reached or answers with errors; says nothing about a project."""
 
 
+class RegistryError(SwequarryError):
+    """A registry of images can't be reached or doesn't take an image; the same command may work later."""
+
+    exit_code = ExitCode.PARTIAL
+
+
+class RegistryDeniedError(RegistryError):
+    """A registry wants other credentials than the engine has."""
+
+    exit_code = ExitCode.AUTH_OR_RATE_LIMIT
+
+
 class RefusedByPolicyError(SwequarryError):
     """The settings forbid what was asked for."""
 

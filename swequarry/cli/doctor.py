@@ -6,15 +6,22 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from swequarry.cli.app import command_group
 from swequarry.cli.console import print_json, print_lines
 from swequarry.cli.options import Json
-from swequarry.config import SandboxSettings
+from swequarry.cli.settings import resolve
+from swequarry.config import SandboxSettings, Settings
 from swequarry.errors import ExitCode, SwequarryError
 from swequarry.git.run import Place, run_git
 from swequarry.pipeline.workspace import default_cache
 from swequarry.sandbox.backends import open_backend
+from swequarry.sandbox.contract import SandboxBackend
+from swequarry.sandbox.docker_backend import DockerBackend
+from swequarry.sandbox.interpreters import origin_of
 
 group = command_group()
 
@@ -25,42 +32,57 @@ _OLDEST_GIT = (2, 34)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One finding. `needed` ones decide the exit code; `mend` is what to do where `ok` is false."""
+    """One finding. `needed` ones decide the exit code; `mend` is what to do where `ok` is false.
+
+    `details` are lines that belong to it: where each interpreter lies.
+    """
 
     name: str
     ok: bool
     says: str
     needed: bool = True
     mend: str = ""
+    details: tuple[str, ...] = ()
 
 
 @group.command()
-def doctor(*, as_json: Json = False) -> int:
-    """Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run."""
-    checks = tuple(_checks())
+def doctor(
+    *,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="Settings as YAML.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Override a setting.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run.
+
+    Example: `swequarry doctor --set sandbox.base_image=swequarry/base:local`
+    """
+    settings = resolve(config, set_ or [], {})
+    checks = tuple(_checks(settings))
     if as_json:
         print_json([asdict(check) for check in checks])
     else:
-        print_lines(_line(check) for check in checks)
+        print_lines(line for check in checks for line in _lines(check))
     if all(check.ok for check in checks if check.needed):
         return ExitCode.OK
-    sandbox = next(check for check in checks if check.name == "sandbox bubblewrap")
+    sandbox = next(check for check in checks if check.name == f"sandbox {settings.sandbox.backend}")
     return ExitCode.FINDINGS if sandbox.ok else ExitCode.SANDBOX_UNAVAILABLE
 
 
-def _line(check: Check) -> str:
+def _lines(check: Check) -> Iterator[str]:
     mark = "ok" if check.ok else ("MISSING" if check.needed else "absent")
-    return f"{mark:8}{check.name}: {check.says}" + (f"; {check.mend}" if check.mend and not check.ok else "")
+    yield f"{mark:8}{check.name}: {check.says}" + (f"; {check.mend}" if check.mend and not check.ok else "")
+    yield from (f"{'':8}  {detail}" for detail in check.details)
 
 
-def _checks() -> Iterator[Check]:
+def _checks(settings: Settings) -> Iterator[Check]:
     system = platform.system()
     yield Check(name="system", ok=system == "Linux", says=system, mend="SWEQuarry runs on Linux only")
     yield Check(name="python", ok=sys.version_info >= (3, 11), says=platform.python_version())
     yield _git()
-    cache = default_cache()
-    yield from _backend(SandboxSettings(backend="bubblewrap"), cache, needed=True)
-    yield from _backend(SandboxSettings(backend="docker"), cache, needed=False)
+    cache = (settings.cache or default_cache()).absolute()
+    for name in ("bubblewrap", "docker"):
+        chosen = settings.sandbox.model_copy(update={"backend": name})
+        yield from _backend(chosen, cache, needed=name == settings.sandbox.backend)
     yield _disk(cache)
 
 
@@ -87,14 +109,25 @@ def _backend(settings: SandboxSettings, cache: Path, *, needed: bool) -> Iterato
         return
     weak = backend.weaknesses
     yield Check(name=name, ok=True, says="ready" + "".join(f"; {one}" for one in weak), needed=needed)
-    versions = ", ".join(interpreter.version for interpreter in backend.interpreters())
+    found = backend.interpreters()
     yield Check(
         name=f"interpreters in {settings.backend}",
-        ok=bool(versions),
-        says=versions or "none",
+        ok=bool(found),
+        says=", ".join(python.version for python in found) or "none",
         needed=needed,
         mend="install a Python, for instance with `uv python install 3.9`",
+        details=tuple(_places(backend)),
     )
+
+
+def _places(backend: SandboxBackend) -> Iterator[str]:
+    """Yield where each interpreter comes from: a base image, or a place of this machine."""
+    if isinstance(backend, DockerBackend):
+        for python, image in backend.bases.found():
+            yield f"{python.version}: {python.path} in image {image}"
+        return
+    for python in backend.interpreters():
+        yield f"{python.version}: {python.path} ({origin_of(python)})"
 
 
 def _disk(cache: Path) -> Check:

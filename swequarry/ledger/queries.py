@@ -1,7 +1,7 @@
 """Questions about items across stages: what was tried, and what each stage last said."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import func, select
@@ -50,3 +50,23 @@ def accepted_values(ledger: Ledger, stage: str, item: str) -> tuple[dict[str, An
     with ledger.database.read() as connection:
         outcomes = [outcome_from_json(json.loads(text)) for text in connection.scalars(query)]
     return tuple(outcome.value for outcome in outcomes if isinstance(outcome, Accepted))
+
+
+def accepted_of_stages(ledger: Ledger, stages: Sequence[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield (stage, item, value) of everything that some stages accepted, under whatever key.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
+    query = (
+        select(results.c.stage, items.c.item, items.c.outcome)
+        .join(results, results.c.key == items.c.key)
+        .where(results.c.stage.in_(stages), items.c.kind == "accepted")
+        .order_by(items.c.key, items.c.position)
+        .execution_options(yield_per=_CHUNK)
+    )
+    with ledger.database.read() as connection:
+        for row in connection.execute(query):
+            outcome = outcome_from_json(json.loads(row.outcome))
+            if isinstance(outcome, Accepted):
+                yield row.stage, row.item, outcome.value

@@ -39,6 +39,16 @@ def _uv_folder() -> Path:
     return data / "uv" / "python"
 
 
+def origin_of(python: Interpreter) -> str:
+    """Return who put an interpreter of this machine there: pyenv, uv, the system, or nobody we know."""
+    prefix = Path(python.prefix)
+    if any(prefix.is_relative_to(root) for root in _pyenv_roots()):
+        return "pyenv"
+    if prefix.is_relative_to(_uv_folder()):
+        return "uv"
+    return "system" if prefix == Path("/usr") else "other"
+
+
 def _folders() -> Iterator[Path]:
     yield Path(sys.base_prefix) / "bin"
     for root in _pyenv_roots():
