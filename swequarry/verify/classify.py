@@ -100,7 +100,9 @@ class _Run:
         if path is None:
             return "missing: not collected before the fix"
         return (
-            f"missing: collection error in {path}" if path else "missing: pytest can't start before the fix"
+            f"missing: collection error in {path}"
+            if path
+            else "missing: the test runner can't start before the fix"
         )
 
 
@@ -108,13 +110,25 @@ def _covering(test: TestId, places: Iterable[tuple[str, str]]) -> str | None:
     """Return the path of the collection error (or skip) that hides a test, None if there is none."""
     for path, _ in places:
         folder = path.removesuffix("__init__.py").removesuffix("conftest.py").rstrip("/")
-        if test == path or test.startswith((f"{path}::", f"{path}/")):
+        if test == path or test.startswith((f"{path}::", f"{path}/")) or _is_of_module(test, path):
             return path
         if folder != path.rstrip("/") and (not folder or test.startswith(f"{folder}/")):
             return path
         if path in {"", "."}:
             return path
     return None
+
+
+def _is_of_module(test: TestId, path: str) -> bool:
+    """Whether an id of unittest's form, `test_x (dotted.module.Class)`, is of a test in a file.
+
+    How much of the path is in the dotted name depends on where imports begin.
+    """
+    method, bracket, place = test.partition(" (")
+    if not bracket or "::" in method or not path.endswith(".py"):
+        return False
+    parts = path.removesuffix(".py").split("/")
+    return any(place.startswith(".".join(parts[start:]) + ".") for start in range(len(parts)))
 
 
 def classify(before: Sequence[RunResult], after: Sequence[RunResult]) -> Classification:

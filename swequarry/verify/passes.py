@@ -49,7 +49,8 @@ class Progress:
     run once more, and only a second death there is the test's.
     """
 
-    def __init__(self, targets: Iterable[str]) -> None:
+    def __init__(self, targets: Iterable[str], framework: str = "pytest") -> None:
+        self.framework = framework
         self.targets = list(targets)
         self.settled: dict[TestId, TestResult] = {}
         self.collected: dict[TestId, None] = {}
@@ -103,7 +104,7 @@ class Progress:
         ]
         unfinished = self.problems.keys() & {*_LIMITS.values(), RunProblem.UNSOUND_REPORT}
         return TestReport(
-            framework="pytest",
+            framework=self.framework,
             results=tuple(results),
             collected=tuple(self.collected),
             collection_errors=tuple(self.errors.items()),
@@ -181,7 +182,7 @@ class Progress:
         if problem is not RunProblem.NO_TESTS:
             path, reason = _start_failure(channel, result.output)
             self.errors[path] = reason
-            self.evidence.append(f"pytest ended with status {status}: {reason}")
+            self.evidence.append(f"{self.framework} ended with status {status}: {reason}")
 
     def _died(self, channel: ChannelReport, result: ExecResult) -> None:
         culprit = channel.running or (channel.collecting if channel.collected is None else None)
@@ -235,7 +236,7 @@ def _start_failure(channel: ChannelReport, output: bytes) -> tuple[str, str]:
     errors = [line for line in lines if line.startswith("E ")]
     errors = errors or [line for line in lines if ": error: " in line]
     errors = errors or [line for line in lines if line.startswith(("ERROR:", "INTERNALERROR>"))]
-    reason = (errors or lines or ["pytest said nothing"])[-1]
+    reason = (errors or lines or ["the test runner said nothing"])[-1]
     return path, reason.removeprefix("E ").strip()[:400]
 
 

@@ -1,4 +1,4 @@
-"""What is sent into a run on standard input: the recorder's source and its orders."""
+"""What is sent into a run on standard input: the sources of an adapter and its orders."""
 
 import json
 import secrets
@@ -13,21 +13,33 @@ BOOTSTRAP = (
 )
 """The `-c` text that makes a Python read its program from standard input, outside of `__main__`."""
 
-_SOURCES = ("arguments.py", "watchdog.py", "pytest_recorder.py")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """How a test framework is run inside: its sources below `inside/`, and what makes the adapter of them.
+
+    `entry` is an expression over the names that the sources define and over `config`; its value is a function
+    of a session and the files to run that returns an exit status.
+    """
+
+    sources: tuple[str, ...]
+    entry: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """What one process of pytest is told to do.
+    """What one process of a test run is told to do.
 
     `targets` are test files relative to /testbed; those absent in this state are left out by the
-    recorder. `skip` are ids that need no run. `options` are pytest options of the recipe, filtered
-    inside like the project's own. `watch` are source files that must be imported from the checkout.
+    session. `skip` are ids that need no run. `options` are those of the recipe's command for the
+    framework; `script` is the file that a project runs its suite by, None where the framework is run
+    itself. `watch` are source files that must be imported from the checkout.
     """
 
     nonce: str
     targets: tuple[str, ...]
     skip: tuple[str, ...] = ()
+    script: str | None = None
     options: tuple[str, ...] = ()
     watch: tuple[str, ...] = ()
     seed: int = 0
@@ -40,26 +52,39 @@ def new_nonce() -> str:
 
 
 @cache
-def _program() -> bytes:
+def _program(names: tuple[str, ...]) -> bytes:
     folder = files("swequarry.verify") / "inside"
-    return b"\n".join((folder / name).read_bytes() for name in _SOURCES)
+    return b"\n".join((folder / name).read_bytes() for name in names)
 
 
-def payload(orders: Orders) -> bytes:
+def payload(orders: Orders, adapter: Adapter) -> bytes:
     """Return the program that runs the tests and reports, for the standard input of a Python 3.6+."""
     config = {
         "report_fd": REPORT_FD,
         "nonce": orders.nonce,
         "targets": [_guarded(path) for path in orders.targets],
         "skip": orders.skip,
+        "script": orders.script,
         "options": orders.options,
         "watch": orders.watch,
         "seed": orders.seed,
         "test_timeout_s": orders.test_timeout_s,
     }
     literal = json.dumps(json.dumps(config))
-    call = f"\nrun(json.loads({literal}), filter_arguments, start_watchdog)\n"
-    return _program() + call.encode("ascii")
+    call = f"\nconfig = json.loads({literal})\nrun(config, start_watchdog, {adapter.entry})\n"
+    return _program(("channel.py", "watchdog.py", *adapter.sources)) + call.encode("ascii")
+
+
+def printing_program(adapter: Adapter, script: str | None, options: tuple[str, ...]) -> str:
+    """Return a program that runs the files of its command line and prints a line for each test.
+
+    It's for people and graders who have no verifier: the same adapter with another channel, so that ids and
+    outcomes are the same. ASCII.
+    """
+    config = {"nonce": "", "skip": (), "script": script, "options": options, "watch": (), "seed": 0}
+    literal = json.dumps(json.dumps(config))
+    call = f"\nconfig = json.loads({literal})\nprint_run(config, Session, {adapter.entry})\n"
+    return (_program(("channel.py", "printer.py", *adapter.sources)) + call.encode("ascii")).decode("ascii")
 
 
 def _guarded(path: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from swequarry.delta import TreeDelta
-from swequarry.errors import UsageError
 from swequarry.records import Recipe, TestId, TestReport
 from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, World
+from swequarry.verify.frameworks import invocation
 from swequarry.verify.passes import Progress, RunProblem
 from swequarry.verify.payload import BOOTSTRAP, Orders, new_nonce, payload
 from swequarry.verify.report import ModuleOrigin, read_channel
@@ -77,9 +77,9 @@ def run_tests(
 
     Raises:
         SandboxError: the machinery broke, or the run was killed from outside; nothing is known.
-        UsageError: the recipe's test command isn't one of pytest.
+        UsageError: the recipe's test command isn't one of its framework.
     """
-    progress, output = Progress(targets), b""
+    progress, output = Progress(targets, recipe.test_framework), b""
     spent_s, passes = 0.0, 0
     while passes < max(1, options.max_passes):
         orders = _orders(progress, options)
@@ -123,22 +123,17 @@ def _result(progress: Progress, output: bytes, spent_s: float, passes: int) -> R
 
 
 def build_command(recipe: Recipe, orders: Orders) -> Command:
-    """Return the command of one process of pytest: the recipe's interpreter flags, options and variables.
+    """Return the command of one process of a run: the recipe's interpreter flags, options and variables.
 
     Raises:
-        UsageError: the recipe's test command is neither `python [flags] -m pytest [options]` nor
-            `pytest [options]`.
+        UsageError: the recipe's test command isn't one of its framework, or nothing here runs that.
     """
-    words = list(recipe.test_command)
-    place = next(
-        (i for i, word in enumerate(words) if word.rpartition("/")[2] in ("pytest", "py.test")), None
-    )
-    if recipe.test_framework != "pytest" or place is None or (place > 0 and words[place - 1] != "-m"):
-        raise UsageError(f"no test command of pytest: {shlex.join(words)}; use `python -m pytest [options]`")
+    how = invocation(recipe)
     variables = dict(recipe.variables)
     inherited = shlex.split(variables.pop("PYTEST_ADDOPTS", ""))
+    inherited = inherited if recipe.test_framework == "pytest" else []
     variables["PYTHONDONTWRITEBYTECODE"] = "1"
     variables["PYTHONHASHSEED"] = str(orders.seed % 2**32)
-    orders = dataclasses.replace(orders, options=(*inherited, *words[place + 1 :]))
-    flags = words[1 : place - 1] if place else []
-    return Command(argv=(PYTHON, *flags, "-c", BOOTSTRAP), variables=variables, stdin=payload(orders))
+    orders = dataclasses.replace(orders, script=how.script, options=(*inherited, *how.options))
+    program = payload(orders, how.adapter)
+    return Command(argv=(PYTHON, *how.flags, "-c", BOOTSTRAP), variables=variables, stdin=program)

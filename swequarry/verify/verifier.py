@@ -134,8 +134,8 @@ def _unusable(run: RunResult, state: State) -> Rejected | None:
 def _nothing_ran(run: RunResult) -> Rejected:
     """Return the rejection for a run after the fix in which no test was collected."""
     errors = run.report.collection_errors
-    skips = run.report.collection_skips
-    evidence = tuple(f"{path or 'pytest'}: {detail}" for path, detail in (*errors, *skips))[:_EVIDENCE]
+    found = (*errors, *run.report.collection_skips)
+    evidence = tuple(f"{path or run.report.framework}: {detail}" for path, detail in found)[:_EVIDENCE]
     if RunProblem.MEMORY_LIMIT in run.problems or RunProblem.PROCESS_LIMIT in run.problems:
         message = "the tests can't be collected within the limits"
         return Rejected(code=RejectCode.RESOURCE_LIMIT, message=message, evidence=run.evidence + evidence)
@@ -167,9 +167,9 @@ def _no_fail_to_pass(found: Classification, runs: _Runs, candidate: Candidate) -
         return Rejected(
             code=RejectCode.NEEDS_NETWORK, message=message, evidence=found.need_network[:_EVIDENCE]
         )
-    after = runs.done[State.AFTER][0]
-    errors = [f"{path or 'pytest'}: {detail}" for path, detail in after.report.collection_errors]
-    failing = {result.id: result.detail for result in after.report.results}
+    after = runs.done[State.AFTER][0].report
+    errors = [f"{path or after.framework}: {detail}" for path, detail in after.collection_errors]
+    failing = {result.id: result.detail for result in after.results}
     errors += [f"{test}: {failing.get(test, '')}" for test in found.fail_after]
     message = (
         f"no test fails before the fix and passes after it; {len(found.pass_to_pass)} pass in both, "
@@ -203,6 +203,8 @@ def _verification(
 
 def _test_command(environment: Environment, run: RunResult) -> tuple[str, ...]:
     """Return the command by which anybody gets these outcomes, up to the test files."""
+    if environment.recipe.test_framework != "pytest":
+        return environment.recipe.test_command
     words = (*environment.recipe.test_command, "-p", "no:cacheprovider", "--continue-on-collection-errors")
     if run.addopts_found != run.addopts_kept:
         return (*words, "-o", f"addopts={shlex.join(run.addopts_kept)}")

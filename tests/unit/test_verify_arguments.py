@@ -71,7 +71,10 @@ def test_filtering_is_a_selection_and_leaves_no_word_of_the_tables(words: list[s
     assert len(once) <= len(words) + words.count("-m")
 
 
-@pytest.mark.parametrize("name", ["arguments.py", "watchdog.py", "pytest_recorder.py"])
+INSIDE = [item.name for item in (files("swequarry.verify") / "inside").iterdir() if item.name.endswith(".py")]
+
+
+@pytest.mark.parametrize("name", sorted(INSIDE))
 def test_what_runs_inside_is_python_3_6_and_only_the_standard_library(name: str) -> None:
     source = (files("swequarry.verify") / "inside" / name).read_text(encoding="utf-8")
     tree = ast.parse(source, feature_version=(3, 6))

@@ -109,7 +109,9 @@ def test_broken_conftest_or_package_covers_its_folder(path: str) -> None:
     broken = run({}, errors=[("tests_other/test_b.py", "other"), (path, "ImportError: x")])
     ((_, cause),) = classify([broken], runs(P)).causes
     assert cause == (
-        f"missing: collection error in {path}" if path else "missing: pytest can't start before the fix"
+        f"missing: collection error in {path}"
+        if path
+        else "missing: the test runner can't start before the fix"
     )
 
 
