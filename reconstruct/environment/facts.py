@@ -29,6 +29,7 @@ from reconstruct.environment.evidence.pyproject import load_pyproject, read_pypr
 from reconstruct.environment.evidence.pytest_settings import read_pytest_settings
 from reconstruct.environment.evidence.requirement_files import read_requirement_file, requirement_files
 from reconstruct.environment.evidence.requirement_lines import name_of
+from reconstruct.environment.evidence.runners import Runner, read_runner
 from reconstruct.environment.evidence.setup_cfg import load_ini, read_setup_cfg
 from reconstruct.environment.evidence.setup_py import read_setup_py
 from reconstruct.environment.evidence.tox import ToxFacts, read_tox
@@ -70,7 +71,7 @@ class ProjectFacts:
     layout: Layout = field(default_factory=Layout)
     imports: ImportedNames = field(default_factory=ImportedNames)
     apt_packages: tuple[str, ...] = ()
-    framework: str = "pytest"
+    runner: Runner = field(default_factory=Runner)
     evidence: tuple[Evidence, ...] = ()
 
     def versions(self, *origins: Origin) -> tuple[str, ...]:
@@ -132,9 +133,8 @@ def collect_facts(tree: Path) -> ProjectFacts:
         layout=read_layout(files, notes),
         imports=imports,
         apt_packages=ci.apt_packages,
-        framework=_framework(own, tox, ci, pytest, imports),
+        runner=_runner(files, notes, own, tox, ci, pytest, imports),
     )
-    notes.note("test_framework", found.framework, ".")
     return replace(found, evidence=notes.entries())
 
 
@@ -190,19 +190,20 @@ def _groups(stated: tuple[Metadata, ...]) -> tuple[Group, ...]:
     return tuple(found.values())
 
 
-def _framework(own: Metadata, tox: ToxFacts, ci: CiFacts, pytest: PytestNeeds, imports: ImportedNames) -> str:
-    """The runner that the project seems to use: pytest, nose, django or unittest."""
-    commands = f"{tox.command_text}\n{ci.commands}"
+def _runner(
+    files: SourceTree,
+    notes: Notebook,
+    own: Metadata,
+    tox: ToxFacts,
+    ci: CiFacts,
+    pytest: PytestNeeds,
+    imports: ImportedNames,
+) -> Runner:
     named = {name_of(text) for group in own.groups for text in group.requirements}
-    if "manage.py test" in commands or "django-admin test" in commands:
-        return "django"
-    if (
-        pytest.configured
-        or "pytest" in named | imports.tests
-        or "py.test" in commands
-        or "pytest" in commands
-    ):
-        return "pytest"
-    if "nose" in imports.tests or "nosetests" in commands:
-        return "nose"
-    return "unittest"
+    return read_runner(
+        files,
+        notes,
+        f"{tox.command_text}\n{ci.commands}",
+        uses_pytest=pytest.configured or "pytest" in named | imports.tests,
+        uses_nose="nose" in imports.tests,
+    )

@@ -59,8 +59,8 @@ def plan_recipes(
     if not plans:
         return ()
     best, others = plans[0], plans[1:]
-    tries = [best, replace(best, optional=()), planner.loosened(best), *others[:1]]
-    return tuple(dict.fromkeys([*tries, *planner.other_installs(best), *others[1:]]))
+    tries = [best, replace(best, optional=()), planner.loosened(best), *planner.other_runners(best)]
+    return tuple(dict.fromkeys([*tries, *others[:1], *planner.other_installs(best), *others[1:]]))
 
 
 def _pythons(
@@ -90,6 +90,10 @@ class _Planner:
         self._project_version = project_version
 
     def recipe(self, python: str) -> Recipe:
+        """The recipe for a Python, with the runner that most likely runs the tests."""
+        return self._with_runner(self._recipe(python), "django" if self._runs_by_script() else RUNNER)
+
+    def _recipe(self, python: str) -> Recipe:
         cutoff = shifted_date(self._effective, python)
         needs = self._needs(python, runner_pins=cutoff == self._effective)
         cap = setuptools_bound(python, cutoff, self._facts.build_requires)
@@ -112,6 +116,43 @@ class _Planner:
             variables=self._variables(),
         )
         return self._on_path(recipe) if recipe.install == "path" else recipe
+
+    def _runs_by_script(self) -> bool:
+        """Whether the project's own script runs its tests, and nothing in the tree mentions pytest."""
+        return self._facts.runner.framework == "django" and self._facts.runner.script is not None
+
+    def _with_runner(self, recipe: Recipe, framework: str) -> Recipe:
+        """The recipe, which is made for pytest, with another framework; pytest stays where it's mentioned.
+
+        What the files beside a package ask for is for the databases and services that its script could be
+        pointed to, and often nothing to install without them: the suite skips what isn't there.
+        """
+        runner = self._facts.runner
+        if framework == RUNNER:
+            return recipe
+        command: tuple[str, ...] = ("python", "-m", framework)
+        if framework == "django" and runner.script is not None:
+            command = ("python", runner.script, *runner.options)
+        recipe = replace(recipe, test_framework=framework, test_command=command)
+        if runner.framework == RUNNER:
+            return recipe
+        kept = tuple(text for text in recipe.requirements if name_of(text) != RUNNER)
+        if framework == "django" and self._facts.is_package and recipe.install != "path":
+            return replace(recipe, requirements=(), optional=unique([*kept, *recipe.optional]))
+        return replace(recipe, requirements=kept)
+
+    def other_runners(self, best: Recipe) -> list[Recipe]:
+        """The same environment with the runner to fall back to.
+
+        A project's own script after pytest, pytest after that, and unittest where nothing else is
+        mentioned: pytest runs nearly all such suites, but it can't collect all of them.
+        """
+        runner = self._facts.runner
+        if best.test_framework == "django":
+            return [replace(self._recipe(best.python), optional=())]
+        if runner.script is not None:
+            return [self._with_runner(best, "django")]
+        return [self._with_runner(best, "unittest")] if runner.framework == "unittest" else []
 
     def _needs(self, python: str, *, runner_pins: bool) -> TestNeeds:
         return choose_needs(self._facts, python, self._changed_tests, runner_pins=runner_pins)

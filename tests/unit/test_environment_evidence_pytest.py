@@ -135,4 +135,4 @@ def test_paths_of_tests(path, expected):
     ],
 )
 def test_framework_hint(tmp_path, files, framework):
-    assert collect_facts(make_tree(tmp_path, files)).framework == framework
+    assert collect_facts(make_tree(tmp_path, files)).runner.framework == framework

@@ -476,3 +476,61 @@ def test_set_that_some_plain_version_meets_is_never_called_contradictory(bounds)
 def test_unpinned_keeps_everything_but_the_pin():
     assert unpinned('a[x]==1,!=2; python_version < "3"') == 'a[x]!=2; python_version < "3"'
     assert one_each(["a==1", "a", "b==2"]) == ("a", "b==2")
+
+
+# --- who runs the tests -------------------------------------------------------------------------------------
+
+RUNTESTS = "import django\nfrom django.test.utils import get_runner\noptions = '--parallel'\n"
+MANAGE = "import os\nos.environ['DJANGO_SETTINGS_MODULE'] = 'a'\nfrom django.core.management import execute_from_command_line\n"
+
+
+def runners(recipes):
+    return [" ".join(recipe.test_command) for recipe in dict.fromkeys(recipes)]
+
+
+def test_script_that_sets_django_up_runs_the_tests_where_nothing_mentions_pytest(tmp_path):
+    files = {
+        "setup.py": setup_py(),
+        "tests/runtests.py": RUNTESTS,
+        "tests/requirements/py3.txt": "numpy\nselenium\n",
+    }
+    first, *others = plan(tmp_path, files)
+    assert (first.test_framework, first.test_command) == (
+        "django",
+        ("python", "tests/runtests.py", "--parallel=1"),
+    )
+    assert first.requirements == ()
+    assert set(first.optional) == {"numpy", "selenium"}
+    fallback = next(recipe for recipe in others if recipe.test_framework == "pytest")
+    assert "pytest" in fallback.requirements
+
+
+def test_requirements_of_a_tree_that_is_no_package_stay_with_its_script(tmp_path):
+    first = plan(tmp_path, {"manage.py": MANAGE, "requirements.txt": "Django==3.2\n"})[0]
+    assert first.test_command == ("python", "manage.py", "test", "--noinput")
+    assert first.requirements == ("Django==3.2",)
+
+
+def test_pytest_runs_what_mentions_it_and_the_script_is_what_to_fall_back_to(tmp_path):
+    files = {"setup.py": setup_py(), "runtests.py": RUNTESTS, "tox.ini": "[testenv]\ncommands = pytest\n"}
+    assert runners(plan(tmp_path, files))[:1] == ["python -m pytest"]
+    assert "python runtests.py --parallel=1" in runners(plan(tmp_path, files))
+
+
+def test_script_that_knows_no_django_runs_nothing(tmp_path):
+    files = {
+        "setup.py": setup_py(),
+        "runtests.py": "import unittest\nunittest.main()\n",
+        "docs/manage.py": MANAGE,
+    }
+    assert {recipe.test_framework for recipe in plan(tmp_path, files)} == {"pytest", "unittest"}
+
+
+def test_unittest_is_the_last_resort_of_suites_that_name_no_runner(tmp_path):
+    recipes = plan(tmp_path, {"setup.py": setup_py(), "tests/test_a.py": "import unittest\n"})
+    assert recipes[0].test_framework == "pytest"
+    fallback = next(recipe for recipe in recipes if recipe.test_framework == "unittest")
+    assert fallback.test_command == ("python", "-m", "unittest")
+    assert "pytest" not in fallback.requirements
+    mentioned = plan(tmp_path / "b", {"setup.py": setup_py(), "Makefile": "test:\n\tpytest\n"})
+    assert {recipe.test_framework for recipe in mentioned} == {"pytest"}
