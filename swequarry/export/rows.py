@@ -9,10 +9,11 @@ row's log parser would cut.
 import shlex
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from swequarry.errors import InputError
 from swequarry.export.interface import GetBlob, ImageReference, LeaveOutReason, LeftOut
-from swequarry.export.parsers import EVAL_TYPE, LOG_PARSER, DroppedTest, prints_instances, split_ids
+from swequarry.export.parsers import EVAL_TYPE, DroppedTest, log_parser, prints_instances, split_ids
 from swequarry.export.script import eval_script
 from swequarry.records import Candidate, QuarantinedTest, Task, TestId
 
@@ -171,9 +172,10 @@ class _Lists:
 
 
 def _lists(task: Task, lock: bytes) -> _Lists:
-    instances = prints_instances(lock)
-    fail, dropped_fail = split_ids(task.verifier.fail_to_pass, "FAIL_TO_PASS", instances=instances)
-    passing, dropped_pass = split_ids(task.verifier.pass_to_pass, "PASS_TO_PASS", instances=instances)
+    parser = log_parser(task.environment.recipe.test_framework)
+    split = partial(split_ids, parser=parser, instances=prints_instances(lock))
+    fail, dropped_fail = split(task.verifier.fail_to_pass, "FAIL_TO_PASS")
+    passing, dropped_pass = split(task.verifier.pass_to_pass, "PASS_TO_PASS")
     dropped = tuple(_visible(test) for test in (*dropped_fail, *dropped_pass))
     return _Lists(fail_to_pass=fail, pass_to_pass=passing, dropped=dropped)
 
@@ -220,7 +222,7 @@ def _row(
         environment_setup_commit=task.initial_state.base_commit,
         image=name,
         eval_script=script,
-        log_parser=LOG_PARSER,
+        log_parser=log_parser(environment.recipe.test_framework),
         eval_type=EVAL_TYPE,
         image_name=name,
         docker_image=name,

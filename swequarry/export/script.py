@@ -5,6 +5,10 @@ the two markers. They start it under `set -uxo pipefail`, so the markers are tra
 print each marker twice. They also record `$?` just before the end marker, so the test command comes
 directly before it. The test patch travels as base64: a here-document of its text would have to survive
 whatever bytes it holds.
+
+What runs by pytest is told by pytest itself. Other suites are run by the program that verified them, with
+lines in place of its report: `python -m unittest -v` shows a test by the first line of its docstring, and
+later Pythons name the method twice.
 """
 
 import base64
@@ -18,6 +22,8 @@ from swequarry.errors import PatchError
 from swequarry.git.paths import path_bytes
 from swequarry.records import Task
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
+from swequarry.verify.frameworks import invocation
+from swequarry.verify.payload import printing_program
 
 START_MARKER = ">>>>> Start Test Output"
 END_MARKER = ">>>>> End Test Output"
@@ -29,6 +35,8 @@ _PYTEST_FLAGS = ("-rfEsxXp", "--color=no")
 _PRINTABLE = re.compile(rb"[ -~]*")
 _BARE = frozenset(string.ascii_letters.encode() + string.digits.encode() + b"/._-")
 _PATCH = "/tmp/swequarry-test.patch"  # noqa: S108  # inside the container that the script runs in
+
+_RUNNER = "/tmp/swequarry-runner.py"  # noqa: S108  # likewise
 
 _VARIABLES = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
 """What verification runs have; the recipe's own come on top."""
@@ -69,9 +77,26 @@ def _target(path: str) -> bytes:
 
 def test_command(task: Task) -> str:
     """Return the shell command that runs the task's hidden suite and names every test's result."""
-    flags = _PYTEST_FLAGS if task.environment.recipe.test_framework == "pytest" else ()
-    words = [word.encode() for word in (*task.verifier.test_command, *flags)]
-    return _words([*words, *(_target(path) for path in task.verifier.test_files)])
+    if _printing(task) is None:
+        words = (*task.verifier.test_command, *_PYTEST_FLAGS)
+    else:
+        words = ("python", *invocation(task.environment.recipe).flags, _RUNNER)
+    files = (_target(path) for path in task.verifier.test_files)
+    return _words([*(word.encode() for word in words), *files])
+
+
+def _printing(task: Task) -> str | None:
+    """Return the program that runs the tests where their framework can't be told how to name them."""
+    if task.environment.recipe.test_framework == "pytest":
+        return None
+    how = invocation(task.environment.recipe)
+    return printing_program(how.adapter, how.script, how.options)
+
+
+def _put_runner(program: str | None) -> list[str]:
+    if program is None:
+        return []
+    return [f"cat > {_RUNNER} <<'END_OF_RUNNER'", program.rstrip("\n"), "END_OF_RUNNER"]
 
 
 def eval_script(task: Task, test_patch: bytes) -> str:
@@ -100,6 +125,7 @@ def eval_script(task: Task, test_patch: bytes) -> str:
         "END_OF_PATCH",
         f"git apply --whitespace=nowarn {_PATCH} || {{ echo '{PATCH_FAILED_MARKER}'; exit 1; }}",
         f"rm -f {_PATCH}",
+        *_put_runner(_printing(task)),
         f": '{START_MARKER}'",
         test_command(task),
         f": '{END_MARKER}'",

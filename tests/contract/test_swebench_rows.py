@@ -12,7 +12,7 @@ from task_factory import Blobs, make_task
 
 from swequarry.config import ExportSettings
 from swequarry.export.columns import RowForm
-from swequarry.export.parsers import LOG_PARSER, drop_reason
+from swequarry.export.parsers import PYTEST_PARSER, UNITTEST_PARSER, drop_reason
 from swequarry.export.reader import read_rows
 from swequarry.export.swebench import SwebenchExporter
 from swequarry.records import TestId
@@ -31,8 +31,8 @@ NAMED = (
 )
 
 
-def parsed(log):
-    return log_parsers.PARSER_REGISTRY[LOG_PARSER](log, None)
+def parsed(log, parser=PYTEST_PARSER):
+    return log_parsers.PARSER_REGISTRY[parser](log, None)
 
 
 def survives_for_real(test):
@@ -57,6 +57,40 @@ parametrised = st.builds(
 @given(st.one_of(parametrised, st.text(st.characters(exclude_categories=["Cs"]), max_size=12)))
 def test_our_reading_of_the_parser_agrees_with_the_parser(test):
     assert (drop_reason(TestId(test)) is None) == survives_for_real(test)
+
+
+def survives_unittest_for_real(test):
+    lines = {
+        "PASSED": f"\n{test} ... ok\n",
+        "FAILED": f"\n{test} ... FAIL\n",
+        "ERROR": f"\n{test} ... ERROR\n",
+        "SKIPPED": f"\n{test} ... skipped 'why'\n",
+    }
+    return all(parsed(line, UNITTEST_PARSER) == {test: status} for status, line in lines.items())
+
+
+odd_methods = st.builds(
+    "{}{} (a.test_b.T)".format,
+    st.sampled_from(["test_x", "test_x_1_", "ok", "ok_", "FAIL: ", "ERROR: x ", " ", "Applying sites.0002_"]),
+    st.text(
+        st.one_of(st.sampled_from(" .-[]okFAIL\t\u2028\xa0\x85"), st.characters(exclude_categories=["Cs"]))
+    ),
+)
+
+
+@given(st.one_of(odd_methods, st.text(st.characters(exclude_categories=["Cs"]), max_size=12)))
+def test_no_id_is_kept_that_the_unittest_parser_changes(test):
+    kept = drop_reason(TestId(test), parser=UNITTEST_PARSER) is None
+    assert survives_unittest_for_real(test) or not kept
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["test_x (a.b.T)", "runTest (T)", "test_x_0_a_b (a.T.<locals>.U)", "func (pkg.mod)", "test_é (a.T)"],
+)
+def test_ordinary_ids_of_unittest_come_back_whole(test):
+    assert survives_unittest_for_real(test)
+    assert drop_reason(TestId(test), parser=UNITTEST_PARSER) is None
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swequarry.export.parsers import DropReason, drop_reason, prints_instances, split_ids
+from swequarry.export.parsers import (
+    UNITTEST_PARSER,
+    DropReason,
+    drop_reason,
+    log_parser,
+    prints_instances,
+    split_ids,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +65,25 @@ def test_class_ids_are_dropped_only_where_they_are_printed_otherwise():
     assert drop_reason("t.py::T::test_x", instances=True) is DropReason.PRINTED_OTHERWISE
     assert drop_reason("t.py::test_x[a::b]", instances=True) is None
     assert drop_reason("t.py::T::test_x") is None
+
+
+@pytest.mark.parametrize(
+    ("test", "reason"),
+    [
+        ("test_x (a.b.T)", None),
+        ("test_x - y (a.b.T)", None),
+        ("test_x ... y (a.T)", DropReason.CUT_AT_DOTS),
+        ("ok_computer (a.T)", DropReason.LOOKS_LIKE_A_RESULT),
+        ("FAIL: x (a.T)", DropReason.LOOKS_LIKE_A_RESULT),
+        (" test_x (a.T)", DropReason.BLANKS),
+        ("test_x (a.T)\r", DropReason.CONTROL_CHARACTER),
+    ],
+)
+def test_id_that_the_unittest_parser_would_cut_is_dropped_with_its_reason(test, reason):
+    assert drop_reason(test, parser=UNITTEST_PARSER) is reason
+
+
+def test_parser_is_the_one_for_what_the_script_prints():
+    assert [log_parser(f) for f in ("pytest", "unittest", "django")] == [
+        "parse_log_pytest_v2", "parse_log_django", "parse_log_django",
+    ]  # fmt: skip

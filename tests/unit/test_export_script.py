@@ -76,7 +76,7 @@ def run_script(tmp_path, bench, command):
         blobs,
         test=patch,
         candidate={"test_files": touched},
-        recipe={"test_framework": "shell", "variables": (("ODD", "a b'$x"),)},
+        recipe={"variables": (("ODD", "a b'$x"),)},
     )
     object.__setattr__(task.initial_state, "base_commit", base)
     object.__setattr__(task.verifier, "test_command", ("bash", "-c", command))
@@ -93,7 +93,7 @@ def run_script(tmp_path, bench, command):
 def test_tests_see_exactly_the_patched_tree_and_leave_the_base_behind(tmp_path, bench):
     tree, _, _, wanted, _ = bench
     script, output = run_script(
-        tmp_path, bench, 'git add -A; echo "tree:$(git write-tree)"; git reset -q; echo "odd:$ODD:$0"'
+        tmp_path, bench, 'git add -A; echo "tree:$(git write-tree)"; git reset -q; echo "odd:$ODD:$2"'
     )
     assert f"tree:{wanted.decode().strip()}" in output
     assert f"odd:a b'$x:{ODD}" in output
@@ -166,3 +166,29 @@ def test_test_file_that_is_not_utf8_is_named_by_its_bytes(path):
     task = make_task(blobs, test_files=("tests/a.py",))
     object.__setattr__(task.verifier, "test_files", (path, "-k.py"))
     assert script_module.test_command(task).endswith(r" $'tests/\377.py' ./-k.py")
+
+
+def test_suite_without_pytest_prints_its_ids_whatever_the_docstrings_say(tmp_path, bench):
+    tree, base, _, _, _ = bench
+    suite = b"import unittest\nclass T(unittest.TestCase):\n    def test_1(self):\n        '''One line.'''\n"
+    write(tree, "tests/test_u.py", suite)
+    blobs = Blobs()
+    task = make_task(
+        blobs,
+        candidate={"test_files": ()},
+        test_files=("tests/test_u.py",),
+        recipe={"test_framework": "unittest", "test_command": ("python", "-m", "unittest")},
+    )
+    object.__setattr__(task.initial_state, "base_commit", base)
+    write(tree, "src/a.py", b"y = 1\n")
+    patch = b"diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-y = 1\n+y = 2\n"
+    script = eval_script(task, patch)
+    assert script.isascii()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").symlink_to(sys.executable)
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    run = subprocess.run(["/bin/bash", "-c", script], capture_output=True, check=False, env=env)
+    output = run.stdout.decode()
+    between = output.split(START_MARKER)[1].split(END_MARKER)[0]
+    assert "\ntest_1 (test_u.T) ... ok\n" in between
+    assert "One line." not in between
