@@ -9,11 +9,19 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from swequarry.errors import ConfigError
 from swequarry.records import ContentHash, canonical_json, sha256_hex
@@ -109,7 +117,8 @@ class EnvironmentOverride(Section):
     the project whose requirements are added. `requirements`, `optional`, `constraints`, `build_constraints`
     and `build_requirements` are added, each in place of what was found for the same distribution; with
     `build_requirements` the project is built without isolation. `without` drops distributions. `exempt` gives
-    a distribution a later cut-off. `test_command` ends where test files are appended.
+    a distribution a later cut-off. `test_command` is one of `test_framework` (pytest where that isn't said)
+    and ends where test files are appended.
     """
 
     python: Python | None = None
@@ -125,7 +134,25 @@ class EnvironmentOverride(Section):
     local_packages: tuple[str, ...] = ()
     variables: Mapping[VariableName, str] = {}
     exempt: Mapping[Name, Moment] = {}
+    test_framework: Literal["pytest", "unittest", "django"] | None = None
     test_command: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _command_of_its_framework(self) -> Self:
+        words = self.test_command or ()
+        match self.test_framework:
+            case _ if self.test_command is None:
+                fits = self.test_framework is None
+                example = "a `test_command` too"
+            case "unittest":
+                fits, example = words[-2:] == ("-m", "unittest"), "python -m unittest"
+            case "django":
+                fits, example = any(word.endswith(".py") for word in words), "python tests/runtests.py"
+            case _:
+                fits, example = bool({"pytest", "py.test"} & set(words)), "python -m pytest [options]"
+        if not fits:
+            raise ValueError(f"test_framework {self.test_framework or 'pytest'} needs {example}")
+        return self
 
 
 class EnvironmentSettings(Section):

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from reconstruct.environment.evidence.model import Origin
 from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.facts import ProjectFacts
-from reconstruct.environment.requirement_sets import unique
+from reconstruct.environment.requirement_sets import RUNNER, unique
 from swequarry.config import EnvironmentOverride
 from swequarry.records import Evidence, Recipe
 
@@ -81,8 +81,15 @@ def _one(recipe: Recipe, override: EnvironmentOverride, facts: ProjectFacts) -> 
         exempt=tuple(sorted((dict(recipe.exempt) | dict(override.exempt)).items())),
         local_packages=unique([*recipe.local_packages, *override.local_packages]),
         variables=tuple((dict(recipe.variables) | dict(override.variables)).items()),
+        test_framework=_framework(recipe, override),
         test_command=override.test_command or recipe.test_command,
     )
+
+
+def _framework(recipe: Recipe, override: EnvironmentOverride) -> str:
+    if override.test_command is None:
+        return recipe.test_framework
+    return override.test_framework or RUNNER
 
 
 def _laid_over(found: Iterable[str], said: Iterable[str], dropped: Iterable[str]) -> tuple[str, ...]:

@@ -105,7 +105,10 @@ def _world_of(house: House, known: KnownItem) -> tuple[Environment, Snapshot]:
 
 
 def _introduce(known: KnownItem, environment: Environment, state: State, targets: tuple[str, ...]) -> None:
-    tests = shlex.join((*environment.recipe.test_command, *targets))
+    recipe = environment.recipe
+    tests = shlex.join((*recipe.test_command, *targets))
+    if recipe.test_framework == "django":  # its runner takes labels, not files
+        tests = f"{shlex.join(recipe.test_command)}, for {shlex.join(targets)}"
     note(f"{known.item}, state {state.value}: a fresh copy in {environment.backend}, without a network")
     python = f"Python {environment.python_version}"
     note(f"the repository is {TESTBED}, the environment {ENVIRONMENT}/env ({python}); leave with `exit`")

@@ -97,6 +97,13 @@ def test_build_requirements_end_build_isolation(tmp_path):
     assert (done.build_isolation, done.build_requirements) == (False, ("cython<3",))
 
 
+def test_test_command_brings_its_framework(tmp_path):
+    said = {"test_framework": "unittest", "test_command": ["python", "-m", "unittest"]}
+    assert one(said, facts_of(tmp_path)).test_framework == "unittest"
+    plain = one({"test_command": ["pytest", "-v"]}, facts_of(tmp_path), test_framework="unittest")
+    assert (plain.test_framework, plain.test_command) == ("pytest", ("pytest", "-v"))
+
+
 def test_date_without_a_zone_can_be_compared_with_one(tmp_path):
     done = one({"exempt": {"atomicwrites": "2022-08-01"}}, facts_of(tmp_path))
     assert dict(done.exempt)["atomicwrites"] > CUTOFF
@@ -137,6 +144,12 @@ def test_override_invalidates_its_own_repository_only():
         ({"pre_install": ["apt-get install x"]}, "unknown setting"),
         ({"variables": {"A B": "1"}}, "variables"),
         ({"test_command": []}, "test_command"),
+        ({"test_command": ["make", "test"]}, r"overrides\.o/n.*needs python -m pytest"),
+        (
+            {"test_command": ["python", "-m", "pytest"], "test_framework": "unittest"},
+            "needs python -m unittest",
+        ),
+        ({"test_framework": "unittest"}, "needs a `test_command` too"),
     ],
 )
 def test_wrong_override_is_refused_by_name(said, message):
