@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from swequarry.cli.app import COMMANDS, app, load_command
 
-HEAVY = ("sqlalchemy", "pyarrow", "docker", "git", "pydantic", "yaml", "swequarry.pipeline", "jinja2")
+HEAVY = ("sqlalchemy", "pyarrow", "docker", "git", "yaml", "swequarry.pipeline", "jinja2")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
