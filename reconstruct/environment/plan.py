@@ -122,11 +122,7 @@ class _Planner:
         return self._facts.runner.framework == "django" and self._facts.runner.script is not None
 
     def _with_runner(self, recipe: Recipe, framework: str) -> Recipe:
-        """The recipe, which is made for pytest, with another framework; pytest stays where it's mentioned.
-
-        What the files beside a package ask for is for the databases and services that its script could be
-        pointed to, and often nothing to install without them: the suite skips what isn't there.
-        """
+        """The recipe, which is made for pytest, with another framework; pytest stays where it's mentioned."""
         runner = self._facts.runner
         if framework == RUNNER:
             return recipe
@@ -137,9 +133,18 @@ class _Planner:
         if runner.framework == RUNNER:
             return recipe
         kept = tuple(text for text in recipe.requirements if name_of(text) != RUNNER)
-        if framework == "django" and self._facts.is_package and recipe.install != "path":
+        if framework == "django" and self._chooses_services(recipe):
             return replace(recipe, requirements=(), optional=unique([*kept, *recipe.optional]))
         return replace(recipe, requirements=kept)
+
+    def _chooses_services(self, recipe: Recipe) -> bool:
+        """Whether what a package's files ask for is for services that its script could be pointed to.
+
+        That is often nothing to install without them, and the suite skips what isn't there. A package that
+        depends on Django is another matter: its files bound which Django it is tested with.
+        """
+        depends = "django" in {name_of(text) for text in self._facts.dependencies}
+        return self._facts.is_package and recipe.install != "path" and not depends
 
     def other_runners(self, best: Recipe) -> list[Recipe]:
         """The same environment with the runner to fall back to.

@@ -511,6 +511,15 @@ def test_requirements_of_a_tree_that_is_no_package_stay_with_its_script(tmp_path
     assert first.requirements == ("Django==3.2",)
 
 
+def test_package_that_depends_on_django_is_resolved_together_with_what_its_files_bound(tmp_path):
+    files = {
+        "setup.py": setup_py(install_requires=["Django"]),
+        "runtests.py": RUNTESTS,
+        "tox.ini": "[testenv]\ndeps = Django<4\ncommands = python runtests.py\n",
+    }
+    assert plan(tmp_path, files)[0].requirements == ("Django<4",)
+
+
 def test_pytest_runs_what_mentions_it_and_the_script_is_what_to_fall_back_to(tmp_path):
     files = {"setup.py": setup_py(), "runtests.py": RUNTESTS, "tox.ini": "[testenv]\ncommands = pytest\n"}
     assert runners(plan(tmp_path, files))[:1] == ["python -m pytest"]
