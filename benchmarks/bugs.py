@@ -36,7 +36,7 @@ def main() -> None:
     given.workspace.mkdir(parents=True, exist_ok=True)
     rows = given.workspace / "bugs.jsonl"
     rows.write_text("".join(json.dumps(row) + "\n" for row in _rows(bugs, given.mirror)), encoding="utf-8")
-    data = run_line(
+    data, _ = run_line(
         {
             "workspace": str(given.workspace),
             "workers": given.workers,

@@ -33,7 +33,7 @@ def main() -> None:
     totals: dict[str, Counter[str]] = {}
     reasons: Counter[str] = Counter()
     for span in _spans(given.years):
-        data = run_line(
+        data, _ = run_line(
             {"workspace": str(given.workspace), "workers": given.workers, "source": source | span}
         )
         for row in yield_rows(data):

@@ -1,5 +1,6 @@
 """One run of the line for a benchmark: progress to stderr, the finished run as data."""
 
+import statistics
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +12,16 @@ from swequarry.pipeline.workspace import Workspace
 from swequarry.report.model import ReportData
 
 
-def run_line(settings: Mapping[str, Any]) -> ReportData:
-    """Run the line with plain settings and return how every item ended; resumes what a workspace holds."""
+def median_s(data: ReportData) -> float:
+    """Return the median wall time of a verified task over all its stages but the mining, in seconds."""
+    times = [sum(t for stage, t in e.durations_s.items() if stage != "mine") for e in data.tasks]
+    return statistics.median(times) if times else 0.0
+
+
+def run_line(settings: Mapping[str, Any]) -> tuple[ReportData, Workspace]:
+    """Run the line with plain settings; return how every item ended, and where. Resumes what is there."""
     parsed = parse_settings(dict(settings))
     summary = run_settings(parsed, lambda _phase, event: print(event.item, event.status, file=sys.stderr))
     workspace = Workspace.open(parsed)
     publish(workspace, summary.run)
-    return read_run(workspace, summary.run)
+    return read_run(workspace, summary.run), workspace

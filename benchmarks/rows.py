@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.agreement import Agreement, compare
-from benchmarks.line import run_line
+from benchmarks.agreement import Agreement, compare, reasons
+from benchmarks.line import median_s, run_line
 from benchmarks.options import parser
 from miner.sources.rows import Row, read_rows
+from swequarry.ledger.blobs import BlobStore
+from swequarry.records import Verification
 from swequarry.report.model import ReportData
 
 
@@ -37,7 +39,7 @@ def main() -> None:
     given = options.parse_args()
     rows = [row for row in read_rows(given.rows) if isinstance(row, Row)]
     chosen = _sample(rows, given.sample)
-    data = run_line(
+    data, workspace = run_line(
         {
             "workspace": str(given.workspace),
             "workers": given.workers,
@@ -48,7 +50,7 @@ def main() -> None:
             },
         }
     )
-    _print(chosen, data)
+    _print(chosen, data, workspace.blobs)
 
 
 def _sample(rows: Sequence[Row], size: int | None) -> list[Row]:
@@ -67,7 +69,7 @@ def _write(rows: Sequence[Row], source: Path, workspace: Path) -> Path:
     return path
 
 
-def _print(rows: Sequence[Row], data: ReportData) -> None:
+def _print(rows: Sequence[Row], data: ReportData, blobs: BlobStore) -> None:
     verified = {entry.task.instance_id: entry.task.verification for entry in data.tasks}
     found: dict[str, dict[str, Agreement | None]] = defaultdict(dict)
     for row in rows:
@@ -82,7 +84,13 @@ def _print(rows: Sequence[Row], data: ReportData) -> None:
         print(repo, *cells, sep="\t")
         total.update(dict(zip(Line.__slots__, cells, strict=True)))
     print("total", *(total[name] for name in Line.__slots__), sep="\t")
-    _print_differences(found, data)
+    print(f"median {median_s(data):.1f} s per verified task")
+    for instance, agreement in sorted((i, a) for each in found.values() for i, a in each.items() if a):
+        _print_differences(instance, agreement, verified[instance], blobs)
+    for reject in data.rejects:
+        print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
+    for failure in data.failures:
+        print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
 
 
 def _line(agreements: Sequence[Agreement | None]) -> Line:
@@ -96,15 +104,15 @@ def _line(agreements: Sequence[Agreement | None]) -> Line:
     )
 
 
-def _print_differences(found: dict[str, dict[str, Agreement | None]], data: ReportData) -> None:
-    for agreements in found.values():
-        for instance, agreement in agreements.items():
-            if agreement is not None and not agreement.fail_to_pass_exact:
-                print(f"{instance}: missing {list(agreement.missing)[:5]} extra {list(agreement.extra)[:5]}")
-    for reject in data.rejects:
-        print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
-    for failure in data.failures:
-        print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
+def _print_differences(instance: str, agreement: Agreement, ours: Verification, blobs: BlobStore) -> None:
+    matrix = json.loads(blobs.get(ours.matrix)) if ours.matrix else {"tests": {}}
+    for name, tests in (("FAIL_TO_PASS", agreement.missing), ("PASS_TO_PASS", agreement.missing_p2p)):
+        for reason, count in reasons(tests, matrix).most_common():
+            print(f"{instance}: {count} published {name} not in ours: {reason}")
+    if agreement.extra:
+        print(
+            f"{instance}: {len(agreement.extra)} FAIL_TO_PASS more than published: {agreement.extra[0]} ..."
+        )
 
 
 if __name__ == "__main__":
