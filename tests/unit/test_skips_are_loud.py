@@ -22,7 +22,7 @@ def test_exit_status(tmp_path: Path, mark: str, required: str, status: int) -> N
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, tmp_path]
     done = subprocess.run(
         argv,
-        env={**os.environ, "SWEQUARRY_REQUIRE": required},
+        env={**os.environ, "SWEQUARRY_REQUIRE": required, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         check=False,
         cwd=tmp_path,
