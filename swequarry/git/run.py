@@ -42,6 +42,7 @@ _SETTINGS: dict[str, str] = {
 
 _LOCAL_SETTINGS: dict[str, str] = {
     "core.fsync": "none",  # what is made without the network can be made again
+    "core.bigFileThreshold": "4m",  # a search for deltas of large files costs seconds and seldom finds any
     "core.packedGitWindowSize": "32m",  # bounds what git maps of large packs; half of it doubles the time
     "core.packedGitLimit": "256m",
 }

@@ -30,13 +30,19 @@ class Supplement:
     def add(self, data: bytes) -> str:
         """Store a blob and return its id.
 
+        From a file, git puts a large one into a pack at once, from where snapshots copy it as it is.
+
         Raises:
             GitError: it can't be written.
         """
         if not self._folder.is_dir():
             self._make()
         place = Place(git_dir=self._folder)
-        return run_git(["hash-object", "-w", "--stdin"], place, stdin=data).decode("ascii").strip()
+        with tempfile.NamedTemporaryFile(dir=self._folder) as file:
+            file.write(data)
+            file.flush()
+            command = ["hash-object", "-w", "--no-filters", "--", file.name]
+            return run_git(command, place).decode("ascii").strip()
 
     def _make(self) -> None:
         self._folder.parent.mkdir(parents=True, exist_ok=True)
