@@ -18,6 +18,7 @@ from swequarry.records.base import (
     sha256_hex,
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
+from swequarry.records.checks import Canaries, CheckFile, HeldOut
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
@@ -33,13 +34,16 @@ from swequarry.records.world import ClosureAudit, Environment, EnvironmentTry, E
 __all__ = [
     "BlobHash",
     "Budget",
+    "Canaries",
     "Candidate",
+    "CheckFile",
     "ClosureAudit",
     "CommitSha",
     "ContentHash",
     "Environment",
     "EnvironmentTry",
     "Evidence",
+    "HeldOut",
     "InitialState",
     "IssueLink",
     "IssueRecord",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
+from swequarry.records.checks import Canaries, HeldOut
 from swequarry.records.sources import RepoRef
 from swequarry.records.verification import Verification
 from swequarry.records.world import Environment
@@ -22,13 +23,18 @@ class InitialState(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verifier(Record):
-    """The hidden suite: the test patch by hash, the ids, and the command that runs them."""
+    """The hidden suite: the test patch by hash, the ids, and the command that runs them.
+
+    Canaries and held-out twins are None where none were made.
+    """
 
     test_patch: BlobHash
     test_files: tuple[str, ...]
     test_command: tuple[str, ...]
     fail_to_pass: tuple[TestId, ...]
     pass_to_pass: tuple[TestId, ...]
+    canaries: Canaries | None = None
+    held_out: HeldOut | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

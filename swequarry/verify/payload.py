@@ -12,6 +12,8 @@ BOOTSTRAP = (
     "import sys;exec(compile(sys.stdin.buffer.read(),'<swequarry>','exec'),{'__name__':'swequarry_recorder'})"
 )
 """The `-c` text that makes a Python read its program from standard input, outside of `__main__`."""
+GUARDED_BOOTSTRAP = BOOTSTRAP.replace("import sys;", "import sys;sys.path[0]=sys.prefix;")
+"""The same with nothing of the checkout importable until the program says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class Orders:
     watch: tuple[str, ...] = ()
     seed: int = 0
     test_timeout_s: float = 300.0
+    guard: str = ""
 
 
 def new_nonce() -> str:
@@ -70,9 +73,18 @@ def payload(orders: Orders, adapter: Adapter) -> bytes:
         "seed": orders.seed,
         "test_timeout_s": orders.test_timeout_s,
     }
+    sources, entry = ("channel.py", "watchdog.py", *adapter.sources), adapter.entry
+    if orders.guard:
+        sources = (*sources, "survey.py", "guard.py")
+        entry = f"guarded(json.loads({json.dumps(orders.guard)}), {entry})"
     literal = json.dumps(json.dumps(config))
-    call = f"\nconfig = json.loads({literal})\nrun(config, start_watchdog, {adapter.entry})\n"
-    return _program(("channel.py", "watchdog.py", *adapter.sources)) + call.encode("ascii")
+    call = f"\nconfig = json.loads({literal})\nrun(config, start_watchdog, {entry})\n"
+    return _program(sources) + call.encode("ascii")
+
+
+def survey_program() -> bytes:
+    """Return the program that says what a pristine world offers, as JSON on the report channel."""
+    return _program(("survey.py",)) + f"\nsurvey({REPORT_FD})\n".encode("ascii")
 
 
 def printing_program(adapter: Adapter, script: str | None, options: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from swequarry.records import Recipe, TestId, TestReport
 from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, World
 from swequarry.verify.frameworks import invocation
 from swequarry.verify.passes import Progress, RunProblem
-from swequarry.verify.payload import BOOTSTRAP, Orders, new_nonce, payload
+from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, Orders, new_nonce, payload
 from swequarry.verify.report import ModuleOrigin, read_channel
 
 _OUTPUT_TAIL = 256 * 1024
@@ -23,13 +23,15 @@ class RunOptions:
 
     `seed` becomes PYTHONHASHSEED and, with each test's id, the seed of `random` and numpy: runs with other
     seeds may differ, a run with the same seed shouldn't. `max_passes` bounds the processes of one run: each
-    crash or timeout costs one. `watch` are source files that must be imported from /testbed.
+    crash or timeout costs one. `watch` are source files that must be imported from /testbed. `guard` is
+    `Orders.guard`: set where the code under test may want to deceive.
     """
 
     seed: int = 0
     test_timeout_s: float = 300.0
     max_passes: int = 20
     watch: tuple[str, ...] = ()
+    guard: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ def _orders(progress: Progress, options: RunOptions) -> Orders:
         watch=options.watch,
         seed=options.seed,
         test_timeout_s=options.test_timeout_s,
+        guard=options.guard,
     )
 
 
@@ -136,4 +139,5 @@ def build_command(recipe: Recipe, orders: Orders) -> Command:
     variables["PYTHONHASHSEED"] = str(orders.seed % 2**32)
     orders = dataclasses.replace(orders, script=how.script, options=(*inherited, *how.options))
     program = payload(orders, how.adapter)
-    return Command(argv=(PYTHON, *how.flags, "-c", BOOTSTRAP), variables=variables, stdin=program)
+    start = GUARDED_BOOTSTRAP if orders.guard else BOOTSTRAP
+    return Command(argv=(PYTHON, *how.flags, "-c", start), variables=variables, stdin=program)
