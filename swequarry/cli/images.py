@@ -1,6 +1,6 @@
-"""`images`: what the docker backend starts from, what is given to others, and what may go."""
+"""`images`: what the docker backend starts from, what is given to others, and which stored worlds may go."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -8,17 +8,18 @@ from typing import Annotated
 import typer
 
 from swequarry.cli.app import command_group
-from swequarry.cli.console import note, print_json
+from swequarry.cli.console import note, print_json, print_lines
 from swequarry.cli.options import Json, Workspace_
 from swequarry.cli.workspace import open_workspace
 from swequarry.config import SandboxSettings
 from swequarry.errors import ExitCode, InputError, UsageError
 from swequarry.pipeline.known_item import house_of_last_run, know_item
-from swequarry.pipeline.prune import named_worlds, prune_worlds
+from swequarry.pipeline.prune import Pruned, named_worlds, prune_worlds
 from swequarry.pipeline.reasons import find_task
 from swequarry.pipeline.reporting import last_run, tasks_of
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Task
 from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.docker_backend import DockerBackend
@@ -134,10 +135,7 @@ def prune(
     its lock when it is needed. Images that `images build` made aren't touched: `docker image rm` them.
     """
     opened = [open_workspace(path) for path in workspaces] if workspaces else [open_workspace(None)]
-    caches = {workspace.worlds for workspace in opened}
-    if len(caches) > 1:
-        raise UsageError(f"these workspaces use different caches: {', '.join(map(str, sorted(caches)))}")
-    named, store = named_worlds(opened), caches.pop()
+    named, store = named_worlds(opened), _common_store(opened)
     done = [
         prune_worlds(
             open_backend(settings, store),
@@ -150,14 +148,25 @@ def prune(
     ]
     if as_json:
         print_json([asdict(one) for one in done])
-        return ExitCode.OK
-    for one in done:
-        verb = "would remove" if dry_run else "removed"
-        typer.echo(
-            f"{one.backend}: {verb} {one.removed} worlds and {one.leftovers} leftovers; "
-            f"kept {one.named} named, {one.young} young, {one.in_use} in use"
-        )
+    else:
+        print_lines(_told(one, dry_run=dry_run) for one in done)
     return ExitCode.OK
+
+
+def _common_store(opened: Sequence[Workspace]) -> Path:
+    stores = {workspace.worlds for workspace in opened}
+    if len(stores) > 1:
+        raise UsageError(
+            f"these workspaces use different caches ({', '.join(map(str, sorted(stores)))}): "
+            "prune those of each cache by themselves"
+        )
+    return stores.pop()
+
+
+def _told(one: Pruned, *, dry_run: bool) -> str:
+    done = f"would remove {one.removed} worlds" if dry_run else f"removed {one.removed} worlds"
+    swept = "" if dry_run else f", swept {one.swept} layers, trees and remains"
+    return f"{one.backend}: {done}{swept}; kept {one.named} named, {one.young} young, {one.in_use} in use"
 
 
 def _backends(store: Path) -> Iterator[SandboxSettings]:

@@ -112,13 +112,22 @@ def why(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> i
 def _prose(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.item}: {explanation.verdict}"]
     lines += [f"  {line}" for line in explanation.evidence]
-    lines.append("tries:" if explanation.tries else "no stage has tried it yet")
+    lines.append(_before_tries(explanation))
     for one in explanation.tries:
         what = f"  {one.stage}: {one.status}"
         lines.append(what + (f", {one.duration_s:.1f} s" if one.duration_s is not None else ""))
         lines += [f"    {line}" for line in one.message.splitlines()]
-    lines.append(f"log: {explanation.log}")
+    if explanation.log.exists():
+        lines.append(f"log: {explanation.log}")
     return lines
+
+
+def _before_tries(explanation: Explanation) -> str:
+    if explanation.tries:
+        return "tries:"
+    if explanation.stage is None:
+        return "no stage has tried it yet"
+    return f"no tries of its own: it ended at {explanation.stage}, before any later stage"
 
 
 @group.command()

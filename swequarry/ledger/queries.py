@@ -35,38 +35,27 @@ def count_attempts(ledger: Ledger) -> int:
         return int(connection.execute(select(func.count()).select_from(attempts)).scalar_one())
 
 
-def accepted_values(ledger: Ledger, stage: str, item: str) -> tuple[dict[str, Any], ...]:
-    """Return every value that a stage accepted for an item, under whatever key, in no meaningful order.
+def accepted_of_stage(
+    ledger: Ledger, stage: str, *, item: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (item, value) of everything that a stage accepted, of one item only where it is named.
+
+    Under whatever key, so that an item may come several times, in no meaningful order.
 
     Raises:
         StorageError: the ledger can't be read.
     """
     query = (
-        select(items.c.outcome)
+        select(items.c.item, items.c.outcome)
         .join(results, results.c.key == items.c.key)
-        .where(results.c.stage == stage, items.c.item == item, items.c.kind == "accepted")
-        .order_by(items.c.key)
-    )
-    with ledger.database.read() as connection:
-        outcomes = [outcome_from_json(json.loads(text)) for text in connection.scalars(query)]
-    return tuple(outcome.value for outcome in outcomes if isinstance(outcome, Accepted))
-
-
-def accepted_of_stages(ledger: Ledger, stages: Sequence[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (stage, item, value) of everything that some stages accepted, under whatever key.
-
-    Raises:
-        StorageError: the ledger can't be read.
-    """
-    query = (
-        select(results.c.stage, items.c.item, items.c.outcome)
-        .join(results, results.c.key == items.c.key)
-        .where(results.c.stage.in_(stages), items.c.kind == "accepted")
+        .where(results.c.stage == stage, items.c.kind == "accepted")
         .order_by(items.c.key, items.c.position)
         .execution_options(yield_per=_CHUNK)
     )
+    if item is not None:
+        query = query.where(items.c.item == item)
     with ledger.database.read() as connection:
         for row in connection.execute(query):
             outcome = outcome_from_json(json.loads(row.outcome))
             if isinstance(outcome, Accepted):
-                yield row.stage, row.item, outcome.value
+                yield row.item, outcome.value

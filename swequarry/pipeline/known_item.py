@@ -5,7 +5,7 @@ settings or the program changed since) the newest try of the item counts.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from swequarry.config import parse_settings
 from swequarry.errors import InputError
 from swequarry.ledger.attempts import Attempt, AttemptStatus
 from swequarry.ledger.keys import StageKey, StoredValue
-from swequarry.ledger.queries import accepted_values, attempts_of
+from swequarry.ledger.queries import accepted_of_stage, attempts_of
 from swequarry.outcome import Accepted
 from swequarry.pipeline.line import joint_hash
 from swequarry.pipeline.reasons import explain, resolve_item
@@ -67,18 +67,13 @@ def know_item(house: House, name: str) -> KnownItem:
     item = resolve_item(workspace, name)
     tries = attempts_of(workspace.ledger, [item])
     best: KnownItem | None = None
-    for candidate in _candidates(workspace, item):
-        known = _know(house, item, candidate, tries)
+    for _, value in accepted_of_stage(workspace.ledger, MineStage.name, item=item):
+        known = _know(house, item, Candidate.from_json(value), tries)
         if best is None or _newest(known) > _newest(best):
             best = known
     if best is None:
         raise InputError(f"{item} has no environment: {explain(workspace, item).verdict}")
     return best
-
-
-def _candidates(workspace: Workspace, item: str) -> Iterator[Candidate]:
-    for value in accepted_values(workspace.ledger, MineStage.name, item):
-        yield Candidate.from_json(value)
 
 
 def _newest(known: KnownItem) -> int:

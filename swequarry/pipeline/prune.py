@@ -1,20 +1,19 @@
 """Removes the stored worlds that no result of some workspaces names; they can be made again from locks."""
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from swequarry.errors import SandboxError
-from swequarry.ledger.queries import accepted_of_stages
+from swequarry.ledger.queries import accepted_of_stage
 from swequarry.pipeline.stages.environment import EnvironmentStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage, base_key
 from swequarry.pipeline.stages.worlds import environment_key
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Environment, Snapshot
 from swequarry.sandbox.contract import SandboxBackend
+from swequarry.sandbox.world_files import stored_keys
 
 DEFAULT_GRACE_S = 24 * 3600.0
 """Longer than a search for an environment takes: its worlds have no result yet."""
@@ -22,14 +21,17 @@ DEFAULT_GRACE_S = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """What was done in one backend: worlds removed, kept since named, kept since young, kept since in use."""
+    """What was done in one backend: worlds removed, kept since named, kept since young, kept since in use.
+
+    `swept` counts what went with them: layers and trees that no world has, remains of dead processes.
+    """
 
     backend: str
     removed: int = 0
     named: int = 0
     young: int = 0
     in_use: int = 0
-    leftovers: int = 0
+    swept: int = 0
 
 
 def named_worlds(workspaces: Iterable[Workspace]) -> frozenset[str]:
@@ -39,22 +41,12 @@ def named_worlds(workspaces: Iterable[Workspace]) -> frozenset[str]:
 
 def _named(workspace: Workspace) -> Iterator[str]:
     bases: dict[str, set[str]] = {}
-    stages = (SnapshotStage.name, EnvironmentStage.name)
-    for stage, item, value in accepted_of_stages(workspace.ledger, stages):
-        if stage == SnapshotStage.name:
-            bases.setdefault(item, set()).add(base_key(Snapshot.from_json(value)))
-    for stage, item, value in accepted_of_stages(workspace.ledger, stages):
-        if stage == EnvironmentStage.name:
-            environment = Environment.from_json(value)
-            yield from (environment_key(base, environment) for base in bases.get(item, ()))
+    for item, value in accepted_of_stage(workspace.ledger, SnapshotStage.name):
+        bases.setdefault(item, set()).add(base_key(Snapshot.from_json(value)))
+    for item, value in accepted_of_stage(workspace.ledger, EnvironmentStage.name):
+        environment = Environment.from_json(value)
+        yield from (environment_key(base, environment) for base in bases.get(item, ()))
     yield from (base for found in bases.values() for base in found)
-
-
-def _stored(store: Path) -> Iterator[tuple[str, float]]:
-    """Yield key and time of the worlds of one backend's store; both backends keep a file for each."""
-    for file in sorted((store / "worlds").glob("*.json")):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            yield json.loads(file.read_bytes())["key"], file.stat().st_mtime
 
 
 def prune_worlds(
@@ -72,7 +64,7 @@ def prune_worlds(
         SandboxError: the store or the engine can't be used.
     """
     limit = (time.time() if now is None else now) - grace_s
-    found = list(_stored(store))
+    found = list(stored_keys(store))
     unnamed = [(key, made) for key, made in found if key not in named]
     old = [key for key, made in unnamed if made <= limit]
     in_use = 0 if dry_run else _remove(backend, old)
@@ -82,7 +74,7 @@ def prune_worlds(
         named=len(found) - len(unnamed),
         young=len(unnamed) - len(old),
         in_use=in_use,
-        leftovers=0 if dry_run else backend.sweep(),
+        swept=0 if dry_run else backend.sweep(),
     )
 
 

@@ -29,7 +29,10 @@ class Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """How an item ended, in a sentence, with evidence and tries."""
+    """How an item ended, in a sentence, with evidence and tries.
+
+    `tries` are those of the item alone: mining tries a whole source at once. `log` need not exist.
+    """
 
     item: str
     verdict: str

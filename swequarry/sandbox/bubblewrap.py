@@ -25,6 +25,7 @@ from swequarry.sandbox.contract import (
 from swequarry.sandbox.layers import LayerStack
 from swequarry.sandbox.orphans import end_orphans
 from swequarry.sandbox.trees import copy_tree, remove_tree
+from swequarry.sandbox.world_files import stored_world
 
 NAME = "bubblewrap"
 
@@ -136,12 +137,7 @@ class BubblewrapBackend:
         return World(backend=NAME, key=key)
 
     def _stored(self, world: World) -> StoredWorld:
-        if world.backend != NAME:
-            raise SandboxError(f"world {world.key!r} belongs to the backend {world.backend}, not to {NAME}")
-        stored = self._store.find(world.key)
-        if stored is None:
-            raise SandboxError(f"no world {world.key!r} is stored in {self._store.path}; build it again")
-        return stored
+        return stored_world(world, NAME, self._store.find, self._store.path)
 
     def create(
         self,
@@ -184,9 +180,8 @@ class BubblewrapBackend:
         return layer
 
     def remove_world(self, key: str) -> None:
-        """Delete a stored world; one that isn't there is fine."""
+        """Delete a stored world; see the contract."""
         self._store.remove(key)
-        self._store.sweep()
 
     def sweep(self) -> int:
         """Remove what dead processes of ours left behind; return how many."""

@@ -13,14 +13,12 @@ that is how `sweep` tells leftovers from what is in use.
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED, Interpreter
@@ -28,6 +26,7 @@ from swequarry.sandbox.file_pool import FilePool
 from swequarry.sandbox.host import HostIdentity, unused_uid
 from swequarry.sandbox.locks import ALONE, SHARED, in_use, locked, try_lock
 from swequarry.sandbox.trees import remove_tree
+from swequarry.sandbox.world_files import WorldFiles, interpreter_in, world_text
 
 _FOLDERS = ("worlds", "layers", "files", "sandboxes", "empty", "scratch", "interpreters", "tools")
 ROOTS = {"testbed": TESTBED, "env": ENVIRONMENT}
@@ -44,22 +43,13 @@ class StoredWorld:
 
     def to_bytes(self) -> bytes:
         """Return the JSON text of the world's file."""
-        python = self.interpreter
-        data: dict[str, Any] = {"format": 1, "key": self.key, "layers": list(self.layers)}
-        if python:
-            data["interpreter"] = {"version": python.version, "path": python.path, "prefix": python.prefix}
-        return json.dumps(data, indent=1, sort_keys=True).encode("ascii")
+        return world_text(self.key, self.interpreter, {"layers": list(self.layers)})
 
     @classmethod
     def from_bytes(cls, text: bytes) -> "StoredWorld":
         """Read what `to_bytes` wrote."""
         data = json.loads(text)
-        python = data.get("interpreter")
-        return cls(
-            key=data["key"],
-            layers=tuple(data["layers"]),
-            interpreter=Interpreter(**python) if python else None,
-        )
+        return cls(key=data["key"], layers=tuple(data["layers"]), interpreter=interpreter_in(data))
 
 
 def _owner_of(path: Path) -> HostIdentity:
@@ -97,6 +87,7 @@ class WorldStore:
             for name in _FOLDERS:
                 (self.path / name).mkdir(exist_ok=True, mode=0o755)
             self._pool = FilePool(self.path / "files")
+            self._worlds = WorldFiles(self.path, StoredWorld.from_bytes)
             self._close_to_others()
         except OSError as error:
             raise SandboxError(
@@ -153,18 +144,11 @@ class WorldStore:
 
     # --- worlds ----------------------------------------------------------------------------------
 
-    def _world_file(self, key: str) -> Path:
-        return self.path / "worlds" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
-
     def find(self, key: str) -> StoredWorld | None:
         """Return the world under a key, None where there is none or it has lost a layer."""
-        try:
-            world = StoredWorld.from_bytes(self._world_file(key).read_bytes())
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise SandboxError(f"the world file of {key!r} in {self.path} is damaged: {error}") from error
-        return world if all(self.layer(layer).is_dir() for layer in world.layers) else None
+        world = self._worlds.find(key)
+        whole = world is not None and all(self.layer(layer).is_dir() for layer in world.layers)
+        return world if whole else None
 
     def _locked(self, mode: int) -> contextlib.AbstractContextManager[None]:
         return locked(self.path / "owner", mode)
@@ -176,40 +160,27 @@ class WorldStore:
         """
         layer = secrets.token_hex(12)
         world = StoredWorld(key=key, layers=(*below, layer), interpreter=interpreter)
-        target = self._world_file(key)
         with self._locked(SHARED):
             self._pool.share(staged / "env")
             staged.rename(self.layer(layer))
-            if target.exists() and self.find(key) is None:
-                target.unlink()
-            claim = target.with_suffix(f".{layer}")
-            try:
-                with claim.open("wb") as handle:
-                    handle.write(world.to_bytes())
-                    handle.flush()
-                    os.fsync(handle.fileno())
-                with contextlib.suppress(FileExistsError):
-                    os.link(claim, target)
-            finally:
-                claim.unlink(missing_ok=True)
+            if self._worlds.file(key).exists() and self.find(key) is None:
+                self._worlds.remove(key)
+            self._worlds.add(key, world.to_bytes())
         return layer
 
     def remove(self, key: str) -> None:
         """Forget a world; its layers go with the next `sweep` unless another world has them."""
-        self._world_file(key).unlink(missing_ok=True)
+        self._worlds.remove(key)
 
     def sweep(self) -> int:
         """Remove sandbox folders of dead processes and layers that nothing needs; return how many."""
         removed = 0
         with self._locked(ALONE):
-            needed: set[str] = set()
-            for file in (self.path / "worlds").iterdir():
+            for file in self._worlds.folder.iterdir():
                 if file.suffix != ".json":
                     file.unlink(missing_ok=True)
                     removed += 1
-                    continue
-                with contextlib.suppress(ValueError, KeyError, TypeError):
-                    needed.update(StoredWorld.from_bytes(file.read_bytes()).layers)
+            needed = {layer for world in self._worlds.whole() for layer in world.layers}
             unneeded = [p for p in (self.path / "layers").iterdir() if p.name not in needed]
             for folder in (*(self.path / "sandboxes").iterdir(), *unneeded):
                 removed += self._remove_if_unused(folder)

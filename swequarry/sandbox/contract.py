@@ -220,7 +220,14 @@ class SandboxBackend(Protocol):
         """
 
     def remove_world(self, key: str) -> None:
-        """Delete a stored world; one that isn't there is fine."""
+        """Delete a stored world; one that isn't there is fine. The next `sweep` frees what it alone had.
+
+        Raises:
+            SandboxError: it can't be deleted, for instance while a sandbox runs on it.
+        """
 
     def sweep(self) -> int:
-        """Remove what dead processes of ours left behind, never anybody else's; return how many."""
+        """Remove what dead processes of ours left behind and no world needs, never anybody else's.
+
+        Returns how many.
+        """

@@ -32,6 +32,7 @@ from swequarry.sandbox.docker_engine import (
 from swequarry.sandbox.docker_images import LABEL_PYTHONS, BaseImages
 from swequarry.sandbox.docker_store import DockerStore, DockerWorld
 from swequarry.sandbox.docker_talk import request, request_file
+from swequarry.sandbox.world_files import name_of, stored_world
 
 NAME = "docker"
 _ROOTS = (TESTBED, ENVIRONMENT)
@@ -130,11 +131,11 @@ class DockerSandbox:
         """Store the copy as a new world; see the contract."""
         store = self._backend.store
         if not self._backend.has_world(key):
-            labels = {LABEL_STORE: store.id, LABEL_KEY: store.name_of(key), LABEL_PYTHONS: ""}
+            labels = {LABEL_STORE: store.id, LABEL_KEY: name_of(key), LABEL_PYTHONS: ""}
             container = self._fit(self._fitted or _CHORE_LIMITS)
             python = self._world.interpreter
             with store.changing():
-                name = f"swequarry/world-{store.id}:{store.name_of(key)}"
+                name = f"swequarry/world-{store.id}:{name_of(key)}"
                 self._engine.commit(container, name, labels)
                 store.forget(key)
                 store.add(DockerWorld(key=key, image=name, boot=self._boot, interpreter=python))
@@ -190,12 +191,7 @@ class DockerBackend:
         return World(backend=NAME, key=key)
 
     def _stored(self, world: World) -> DockerWorld:
-        if world.backend != NAME:
-            raise SandboxError(f"world {world.key!r} belongs to the backend {world.backend}, not to {NAME}")
-        stored = self._find(world.key)
-        if stored is None:
-            raise SandboxError(f"no world {world.key!r} is stored in {self.store.path}; build it again")
-        return stored
+        return stored_world(world, NAME, self._find, self.store.path)
 
     def create(
         self,
@@ -227,13 +223,11 @@ class DockerBackend:
             return sandbox.put_and_run(delta, command, limits)
 
     def remove_world(self, key: str) -> None:
-        """Delete a stored world; one that isn't there is fine."""
+        """Delete a stored world; see the contract."""
         stored = self.store.find(key)
-        self.store.forget(key)
         if stored is not None and stored.image is not None:
             self.engine.remove_image(stored.image)
-        with self.store.sweeping() as worlds:
-            self.store.sweep(worlds)
+        self.store.forget(key)
 
     def sweep(self) -> int:
         """Remove containers of dead processes and images that no world names; return how many."""
@@ -243,7 +237,7 @@ class DockerBackend:
                 self.engine.remove(container)
                 removed += 1
         with self.store.sweeping() as worlds:
-            kept = {self.store.name_of(world.key) for world in worlds}
+            kept = {name_of(world.key) for world in worlds}
             for image, name in self.engine.labelled_images(self.store.id):
                 if name not in kept:
                     self.engine.remove_image(image)

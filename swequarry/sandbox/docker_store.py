@@ -7,7 +7,6 @@ runs/<id>/             exists and is locked while a container of that label may 
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import secrets
@@ -15,12 +14,12 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from swequarry.errors import SandboxError
 from swequarry.sandbox.contract import Interpreter
 from swequarry.sandbox.locks import ALONE, SHARED, locked, try_lock
 from swequarry.sandbox.trees import remove_tree
+from swequarry.sandbox.world_files import WorldFiles, interpreter_in, world_text, write_once
 
 SANDBOX_ID = 1000
 
@@ -40,24 +39,19 @@ class DockerWorld:
 
     def to_bytes(self) -> bytes:
         """Return the JSON text of the world's file."""
-        python = self.interpreter
-        data: dict[str, Any] = {"format": 1, "key": self.key, "image": self.image, "tree": self.tree}
-        data["boot"] = self.boot
-        if python:
-            data["interpreter"] = {"version": python.version, "path": python.path, "prefix": python.prefix}
-        return json.dumps(data, indent=1, sort_keys=True).encode("ascii")
+        own = {"image": self.image, "tree": self.tree, "boot": self.boot}
+        return world_text(self.key, self.interpreter, own)
 
     @classmethod
     def from_bytes(cls, text: bytes) -> "DockerWorld":
         """Read what `to_bytes` wrote."""
         data = json.loads(text)
-        python = data.get("interpreter")
         return cls(
             key=data["key"],
             image=data["image"],
             tree=data["tree"],
             boot=data["boot"],
-            interpreter=Interpreter(**python) if python else None,
+            interpreter=interpreter_in(data),
         )
 
 
@@ -83,43 +77,19 @@ class DockerStore:
         try:
             for name in ("worlds", "trees", "runs"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            self._write_once(self.path / "id", secrets.token_hex(8).encode("ascii"))
+            write_once(self.path / "id", secrets.token_hex(8).encode("ascii"))
             self.id = (self.path / "id").read_text(encoding="ascii")
+            self._worlds = WorldFiles(self.path, DockerWorld.from_bytes)
         except OSError as error:
             raise SandboxError(
                 f"can't use {self.path} as sandbox store: {error.strerror}; choose a workspace you can write"
             ) from error
 
-    @staticmethod
-    def _write_once(target: Path, content: bytes) -> None:
-        """Write a file whole unless it is there."""
-        claim = target.with_name(f"{target.name}.{secrets.token_hex(6)}")
-        try:
-            with claim.open("wb") as handle:
-                handle.write(content)
-                handle.flush()
-                os.fsync(handle.fileno())
-            with contextlib.suppress(FileExistsError):
-                os.link(claim, target)
-        finally:
-            claim.unlink(missing_ok=True)
-
-    def name_of(self, key: str) -> str:
-        """Return the name that stands for a key in files and tags."""
-        return hashlib.sha256(key.encode()).hexdigest()
-
-    def _file(self, key: str) -> Path:
-        return self.path / "worlds" / f"{self.name_of(key)}.json"
-
     def find(self, key: str) -> DockerWorld | None:
         """Return the world under a key; whether its image is still in the engine isn't looked at."""
-        try:
-            world = DockerWorld.from_bytes(self._file(key).read_bytes())
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise SandboxError(f"the world file of {key!r} in {self.path} is damaged: {error}") from error
-        return world if world.tree is None or self.tree(world.tree).exists() else None
+        world = self._worlds.find(key)
+        lost = world is not None and world.tree is not None and not self.tree(world.tree).exists()
+        return None if lost else world
 
     def changing(self) -> contextlib.AbstractContextManager[None]:
         """Keep `sweep` away while something is stored that no world's file names yet."""
@@ -127,19 +97,11 @@ class DockerStore:
 
     def add(self, world: DockerWorld) -> None:
         """Store a world unless one is there; call it while `changing`."""
-        self._write_once(self._file(world.key), world.to_bytes())
+        self._worlds.add(world.key, world.to_bytes())
 
     def forget(self, key: str) -> None:
-        """Remove a world's file."""
-        self._file(key).unlink(missing_ok=True)
-
-    def worlds(self) -> list[DockerWorld]:
-        """Return all worlds whose files can be read."""
-        found = []
-        for file in (self.path / "worlds").glob("*.json"):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                found.append(DockerWorld.from_bytes(file.read_bytes()))
-        return found
+        """Remove a world's file; its tree goes with the next `sweep`."""
+        self._worlds.remove(key)
 
     # --- trees -----------------------------------------------------------------------------------
 
@@ -196,7 +158,7 @@ class DockerStore:
     def sweeping(self) -> Iterator[list[DockerWorld]]:
         """Yield the worlds there are, with nobody storing another while the block runs."""
         with locked(self.path / "id", ALONE):
-            yield self.worlds()
+            yield self._worlds.whole()
 
     def sweep(self, worlds: Sequence[DockerWorld]) -> int:
         """Remove folders of dead runs and trees that no world has; return how many. While `sweeping`."""

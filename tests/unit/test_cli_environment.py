@@ -11,7 +11,7 @@ from swequarry.cli.main import run as swequarry
 from swequarry.config import Settings, parse_settings
 from swequarry.ledger.attempts import AttemptEnd, AttemptStatus
 from swequarry.ledger.keys import StoredOutcome
-from swequarry.outcome import Accepted, RejectCode, Rejected
+from swequarry.outcome import Accepted, Boundary, Failed, RejectCode, Rejected
 from swequarry.pipeline.known_item import key_of
 from swequarry.pipeline.line import joint_hash
 from swequarry.pipeline.prune import named_worlds, prune_worlds
@@ -188,6 +188,26 @@ def test_shell_without_a_terminal_and_without_a_command_starts_nothing(tmp_path,
     assert "a shell needs a terminal" in err
 
 
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Failed(boundary=Boundary.GIT, message="no pack"), "failed at mine, the git broke: no pack"),
+        (REJECTED, "rejected at mine as build_failed"),
+    ],
+)
+def test_item_that_ended_at_mining_isnt_said_to_be_untouched(tmp_path, capsys, outcome, said):
+    books = Books(tmp_path)
+    item = "acme__gadgets-8"
+    books.workspace.ledger.save_selection(books.run, [item])
+    books.workspace.ledger.settle(books.run, "mine", StoredOutcome(item=item, outcome=outcome))
+    code, out, _ = books.ask(capsys, "why", item)
+    assert code == 0
+    assert said in out
+    assert "no tries of its own: it ended at mine" in out
+    assert "no stage has tried it yet" not in out
+    assert "log:" not in out
+
+
 # --- prune -------------------------------------------------------------------------------------------
 
 
@@ -199,6 +219,7 @@ class Store:
     def __init__(self, root: Path, *keys: str) -> None:
         self.root = root
         self.removed: list[str] = []
+        self.sweeps = 0
         (root / "worlds").mkdir(parents=True)
         for number, key in enumerate(keys):
             (root / "worlds" / f"{number}.json").write_text(json.dumps({"key": key}))
@@ -207,7 +228,8 @@ class Store:
         self.removed.append(key)
 
     def sweep(self) -> int:
-        return 0
+        self.sweeps += 1
+        return len(self.removed)
 
 
 def test_world_that_a_result_names_and_young_ones_stay(tmp_path):
@@ -217,17 +239,19 @@ def test_world_that_a_result_names_and_young_ones_stay(tmp_path):
     kept = {base, environment_key(base, books.task.environment)}
     named = named_worlds([books.workspace])
     assert named == kept
-    store = Store(tmp_path / "store", *sorted(kept), "environment-old", "environment-young")
-    os.utime(store.root / "worlds" / "2.json", (1, 1))
+    store = Store(tmp_path / "store", *sorted(kept), "environment-old", "environment-older", "young")
+    for number in (2, 3):
+        os.utime(store.root / "worlds" / f"{number}.json", (1, 1))
     done = prune_worlds(store, store.root, named)
-    assert store.removed == ["environment-old"]
-    assert (done.removed, done.named, done.young) == (1, 2, 1)
+    assert store.removed == ["environment-old", "environment-older"]
+    assert (done.removed, done.named, done.young) == (2, 2, 1)
+    assert (store.sweeps, done.swept) == (1, 2), "swept once, after the last"
 
 
 def test_dry_run_counts_and_removes_nothing(tmp_path):
     store = Store(tmp_path / "store", "environment-old")
     done = prune_worlds(store, store.root, frozenset(), now=time.time() + 10, grace_s=0, dry_run=True)
-    assert (store.removed, done.removed) == ([], 1)
+    assert (store.removed, store.sweeps, done.removed) == ([], 0, 1)
 
 
 def test_prune_refuses_workspaces_of_different_caches(tmp_path, capsys, monkeypatch):
