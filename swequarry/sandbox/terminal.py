@@ -70,13 +70,18 @@ class Terminal:
         run = _Run(sandbox, command, limits)
         run.start()
         channel = self._accept(run)
+        if channel is None and run.is_alive():
+            raise SandboxError(
+                f"the sandbox opened no terminal within {_START_S:.0f} s; try again, or give a command and "
+                "no terminal: `swequarry shell ITEM -- COMMAND | cat`"
+            )
         if channel is not None:
             with channel, _raw_terminal():
                 _carry(channel, run)
         return run.result()
 
     def _accept(self, run: "_Run") -> socket.socket | None:
-        """Wait for the one call from inside; none comes where the command ended before."""
+        """Wait for the one call from inside; None where the command ended before, or the time is over."""
         self._listener.settimeout(_LOOK_S)
         waited = 0.0
         while run.is_alive() and waited < _START_S:

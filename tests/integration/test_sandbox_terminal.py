@@ -109,6 +109,7 @@ def test_answers_of_the_terminal_arent_left_for_the_shell_outside(bench):
     """The program asks where the cursor is and leaves; the answer comes while nobody reads."""
     ask = "import time; print('\\x1b[6n asked', flush=True); time.sleep(1)"
     done = sit_down(bench, "python", "-c", ask, script=(("asked", "\x1b[1;1R"),))
+    assert "asked" in done.shown
     assert done.unread == 0
 
 
