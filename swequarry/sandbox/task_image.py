@@ -24,7 +24,7 @@ from swequarry.sandbox.docker_store import DockerWorld
 from swequarry.sandbox.settled import BASE_ENVIRONMENT
 
 LABEL_WORLD, LABEL_BASE = "swequarry.made-from", "swequarry.base"
-LABEL_ENVIRONMENT = "swequarry.environment"
+LABEL_ENVIRONMENT, LABEL_LOCK = "swequarry.environment", "swequarry.lock"
 _ENVIRONMENTS = "swequarry/environment"
 _VARIABLES = ("PATH", "LANG", "LC_ALL", "PYTHONDONTWRITEBYTECODE")
 _CHUNK = 1 << 20
@@ -94,6 +94,10 @@ def _described(engine: DockerEngine, tag: str, below: str) -> TaskImage:
     )
 
 
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
 class _Builder:
     def __init__(self, backend: DockerBackend, world: DockerWorld, wanted: Wanted) -> None:
         self._backend = backend
@@ -111,24 +115,24 @@ class _Builder:
             below = self._environment_image(packed[ENVIRONMENT])
             thin = Path(name) / "thin.tar"
             if not self._pack_difference(below, packed[ENVIRONMENT], thin):
-                own = f"{below}-{self._short(self._wanted.world)}"
+                own = f"{below}-{_short(self._wanted.world)}"
                 below = self._make_environment(own, packed[ENVIRONMENT])
                 self._pack_difference(below, packed[ENVIRONMENT], thin)
             self._assemble(below, packed, thin)
             return _described(self._engine, self._wanted.tag, below)
 
-    def _short(self, text: str) -> str:
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
-
     def _environment_image(self, packed: Path) -> str:
         """Return the image of this environment on this base, made where it isn't there."""
         base, whole = self._engine.image(self._base), self._engine.image(str(self._world.image))
         if base is None or whole is None:
-            raise SandboxError(f"the base image {self._base} isn't here any more")
+            raise SandboxError(f"the base image {self._base} isn't here any more; pull or make it again")
         layers = base["RootFS"]["Layers"]
         if whole["RootFS"]["Layers"][: len(layers)] != layers:
-            raise SandboxError(f"the base image {self._base} isn't the one that the world was verified on")
-        name = f"{_ENVIRONMENTS}:{self._wanted.lock[:24]}-{self._short(self._wanted.python + base['Id'])}"
+            raise SandboxError(
+                f"the base image {self._base} isn't the one that the world was verified on: "
+                "bring that one back, or verify the task again on this one"
+            )
+        name = f"{_ENVIRONMENTS}:{self._wanted.lock[:24]}-{_short(self._wanted.python + base['Id'])}"
         if self._engine.image(name) is None:
             self._make_environment(name, packed)
         return name
@@ -137,7 +141,7 @@ class _Builder:
         with self._container(self._base) as container:
             self._engine.unpack(container, settled_tar())
             self._put(container, ENVIRONMENT, packed)
-            self._commit(container, name, {LABEL_ENVIRONMENT: self._wanted.lock})
+            self._commit(container, name, {LABEL_LOCK: self._wanted.lock})
         return name
 
     def _pack_difference(self, below: str, packed: Path, thin: Path) -> bool:
@@ -163,7 +167,10 @@ class _Builder:
             for root, place in packed.items():
                 self._fetch(container, root, thin)
                 if _manifest(thin) != _manifest(place):
-                    raise SandboxError(f"the image would differ from the verified world in {root}")
+                    raise SandboxError(
+                        f"the image would differ from the verified world in {root}, so it isn't tagged; "
+                        f"remove image {below} and build again"
+                    )
             self._commit(container, self._wanted.tag, labels)
 
     # --- the engine --------------------------------------------------------------------------------
@@ -225,12 +232,10 @@ def _manifest(packed: Path) -> dict[str, _File]:
             if _source_of(member.name) != member.name:
                 continue
             if member.islnk() and member.linkname in found:
-                found[member.name] = found[member.name] = found[member.linkname]
+                found[member.name] = found[member.linkname]
                 continue
-            content = ""
             handle = archive.extractfile(member) if member.isreg() else None
-            if handle is not None:
-                content = _sha256(handle)
+            content = "" if handle is None else _sha256(handle)
             kind = b"dir" if member.isdir() else member.type
             found[member.name] = _File(
                 kind, member.mode & 0o7777, (member.uid, member.gid), member.linkname, content

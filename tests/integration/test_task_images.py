@@ -30,7 +30,7 @@ def docker_bench(bench_of) -> Bench:
 
 @pytest.fixture
 def names(docker_bench) -> Iterator[list[str]]:
-    """Collect names of images and worlds to remove at the end."""
+    """Collect names of images to remove at the end."""
     made: list[str] = []
     yield made
     for name in made:
