@@ -9,6 +9,7 @@ from reconstruct.environment.locks import parse_lock
 from reconstruct.environment.reasons import (
     extra_origins,
     origins_of,
+    place_of,
     recipe_changes,
     why_cutoff,
     why_python,
@@ -16,7 +17,11 @@ from reconstruct.environment.reasons import (
 from swequarry.outcome import Accepted, Failed, Rejected
 from swequarry.pipeline.known_item import KnownItem
 from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.stages.search_story import SearchStory
 from swequarry.records import BlobHash, EnvironmentTry, Evidence, Recipe
+
+_IMPORTED = ("no line names it: files of the project import it",)
+"""Where a requirement comes from that neither a line nor a rule asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +146,12 @@ def _verdict(known: KnownItem) -> str:
 
 
 def _plan(house: House, known: KnownItem, recipe: Recipe, evidence: Sequence[Evidence]) -> Plan:
-    def asked(texts: Sequence[str]) -> tuple[Asked, ...]:
-        return tuple(Asked(text=text, origins=_origins(known, text, evidence)) for text in texts)
+    def asked(texts: Sequence[str], unnamed: Sequence[str]) -> tuple[Asked, ...]:
+        return tuple(
+            Asked(text=t, origins=_origins(known.story, t, evidence) or tuple(unnamed)) for t in texts
+        )
 
+    locked = [place_of(entry) for entry in evidence if entry.key == "locked_versions"]
     extras = tuple(Asked(text=name, origins=extra_origins(name, evidence)) for name in recipe.extras)
     return Plan(
         python=recipe.python,
@@ -153,9 +161,9 @@ def _plan(house: House, known: KnownItem, recipe: Recipe, evidence: Sequence[Evi
         install=recipe.install,
         denied=recipe.project_name,
         extras=extras,
-        requirements=asked(recipe.requirements),
-        optional=asked(recipe.optional),
-        constraints=asked(recipe.constraints),
+        requirements=asked(recipe.requirements, _IMPORTED),
+        optional=asked(recipe.optional, _IMPORTED),
+        constraints=asked(recipe.constraints, locked),
         build_constraints=recipe.build_constraints,
         build_requirements=recipe.build_requirements,
         build_isolation=recipe.build_isolation,
@@ -168,15 +176,21 @@ def _plan(house: House, known: KnownItem, recipe: Recipe, evidence: Sequence[Evi
     )
 
 
-def _origins(known: KnownItem, text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    found = origins_of(text, evidence)
-    told = known.story.tries if known.story else ()
-    for one in told:
-        if one.attempt.rule and text in (*one.recipe.requirements, *one.recipe.optional):
-            planned = known.story.planned if known.story else ()
-            if not any(text in (*recipe.requirements, *recipe.optional) for recipe in planned):
-                return (f"repair rule {one.attempt.rule}", *found)
-    return found or ("no line names it: files of the project import it",)
+def _origins(story: SearchStory | None, text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    rule = _rule_that_added(text, story) if story else None
+    by_rule = () if rule is None else (f"repair rule {rule}",)
+    return (*by_rule, *origins_of(text, evidence))
+
+
+def _rule_that_added(text: str, story: SearchStory) -> str | None:
+    """Return the rule whose try was the first to ask for what no recipe of the plan asks for."""
+
+    def asks(recipe: Recipe) -> bool:
+        return text in (*recipe.requirements, *recipe.optional, *recipe.constraints)
+
+    if any(asks(recipe) for recipe in story.planned):
+        return None
+    return next((told.attempt.rule for told in story.tries if told.attempt.rule and asks(told.recipe)), None)
 
 
 def _why_python(house: House, known: KnownItem, recipe: Recipe) -> str:
