@@ -25,8 +25,8 @@ from swequarry.sandbox.index_proxy import IndexSource
 
 MAX_ARCHIVE_BYTES: Final = 200 * 1024**2
 MAX_MEMBER_BYTES: Final = 512 * 1024**2
-RELEASES: Final = 3
-"""How many releases on each side of the day are looked into."""
+RELEASES: Final = 6
+"""How many releases are looked into, those nearest to the day."""
 _FAR: Final = timedelta.max
 
 
@@ -78,7 +78,7 @@ def nearest(files: Iterable[IndexFile], day: datetime) -> tuple[IndexFile, ...]:
         times = [file.uploaded for file in kinds.values() if file.uploaded is not None]
         return min((abs(time - day) for time in times), default=_FAR)
 
-    close = sorted(releases.values(), key=distance)[: 2 * RELEASES]
+    close = sorted(releases.values(), key=distance)[:RELEASES]
     return tuple(kinds[wheel] for wheel in (True, False) for kinds in close if wheel in kinds)
 
 

@@ -107,7 +107,7 @@ def test_only_near_releases_are_looked_into_wheels_first(
     chosen = nearest(files, DAY)
     kinds = [file.is_wheel for file in chosen]
     assert kinds == sorted(kinds, reverse=True)
-    assert len(chosen) <= 4 * RELEASES
+    assert len(chosen) <= 2 * RELEASES
     assert len({file.filename for file in chosen}) == len(chosen)
     assert bool(chosen) == bool(files)
 
