@@ -2,8 +2,8 @@
 
 A suite made for unittest or nose, or one of plain functions with a runner of its own, is pytest's wherever
 pytest can collect it; the other two are for what it can't. A tree with a runner of its own is no sign of
-that: sympy's `bin/test` has no adapter, because pytest gave a result for each test in the files tried of its
-trees of 2017 (under pytest 3.1), 2019 (4.6) and 2023 (7.3), expected failures among them.
+that: pytest gave a result for each test, expected failures among them, in the files tried of a large project
+that runs its suite by a `bin/test` of its own, under pytest 3.1 (2017), 4.6 (2019) and 7.3 (2023).
 """
 
 import shlex

@@ -39,7 +39,7 @@ class ModuleOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelReport:
-    """What one process of pytest said.
+    """What one process of a test run said.
 
     `results` holds finished tests in the order of their end; `running` is the test that had begun and not
     ended when the record stopped, `collecting` the module that was being imported then. `timed_out` is the
