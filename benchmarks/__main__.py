@@ -1,7 +1,7 @@
-"""`make bench`: every figure that this machine can give, in its sampled form.
+"""`make bench`: the figures that need no arguments, in their sampled form.
 
-Figures on real repositories need them: name a path template of mirrors with SWEQUARRY_MIRROR and a dataset
-with SWEQUARRY_ROWS. What isn't named is said, not skipped in silence.
+The yield on a dataset needs it: name a path template of mirrors with SWEQUARRY_MIRROR and the dataset with
+SWEQUARRY_ROWS. What is left out is said, not skipped in silence.
 """
 
 import os
@@ -17,7 +17,8 @@ def main() -> None:
         place = ["--mirror", mirror, "--workspace", "build/bench-rows"]
         commands.append(["benchmarks.rows", "--rows", rows, "--sample", "20", *place])
     else:
-        print("left out: benchmarks.rows, benchmarks.history; set SWEQUARRY_MIRROR and SWEQUARRY_ROWS")
+        print("left out: benchmarks.rows; set SWEQUARRY_MIRROR and SWEQUARRY_ROWS")
+    print("left out: benchmarks.bugs, history, snapshot; they want arguments, see benchmarks/README.md")
     statuses = [subprocess.run([sys.executable, "-m", *words], check=False).returncode for words in commands]
     sys.exit(max(statuses))
 

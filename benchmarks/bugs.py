@@ -8,14 +8,13 @@ row. Resumable. Prints a table per repository: a bug counts where a test fails w
 """
 
 import json
-import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.line import run_line
-from benchmarks.options import parser
+from benchmarks.line import print_ends, run_line
+from benchmarks.options import parser, sampled
 from miner.candidates import test_paths, touched
 from swequarry.errors import SwequarryError
 from swequarry.git.repository import Repository
@@ -30,9 +29,8 @@ def main() -> None:
     options.add_argument("--bugs", type=Path, required=True)
     options.add_argument("repositories", nargs="*", help="only the bugs of these")
     given = options.parse_args()
-    bugs = [bug for bug in json.loads(given.bugs.read_bytes()) if _chosen(bug, given.repositories)]
-    if given.sample is not None and given.sample < len(bugs):
-        bugs = [bugs[place] for place in sorted(random.Random(0).sample(range(len(bugs)), given.sample))]
+    listed = json.loads(given.bugs.read_bytes())
+    bugs = sampled([bug for bug in listed if _chosen(bug, given.repositories)], given.sample)
     given.workspace.mkdir(parents=True, exist_ok=True)
     rows = given.workspace / "bugs.jsonl"
     rows.write_text("".join(json.dumps(row) + "\n" for row in _rows(bugs, given.mirror)), encoding="utf-8")
@@ -87,10 +85,7 @@ def _print(bugs: Iterable[Mapping[str, Any]], data: ReportData) -> None:
     for repo in sorted(listed):
         print(repo, listed[repo], found[repo], sep="\t")
     print("total", listed.total(), found.total(), sep="\t")
-    for reject in data.rejects:
-        print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
-    for failure in data.failures:
-        print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
+    print_ends(data)
 
 
 if __name__ == "__main__":

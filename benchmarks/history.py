@@ -3,7 +3,8 @@
     python -m benchmarks.history --mirror "DIR/{owner}+{name}/repo" --workspace DIR owner/name ...
     ... --years 2016 2019 2022 2025 --limit 10      the newest ten of each of these years
 
-Resumable: the same call continues. `candidates = accepted + rejected + failed` is checked per repository.
+Resumable: the same call continues. `candidates = accepted + rejected + failed`, and what a stopped run left
+open, is checked per repository.
 """
 
 from collections import Counter

@@ -18,6 +18,14 @@ def median_s(data: ReportData) -> float:
     return statistics.median(times) if times else 0.0
 
 
+def print_ends(data: ReportData) -> None:
+    """Print why each item that is no task is none."""
+    for reject in data.rejects:
+        print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
+    for failure in data.failures:
+        print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
+
+
 def run_line(settings: Mapping[str, Any]) -> tuple[ReportData, Workspace]:
     """Run the line with plain settings; return how every item ended, and where. Resumes what is there."""
     parsed = parse_settings(dict(settings))

@@ -1,7 +1,12 @@
-"""The options that all benchmarks of the line share."""
+"""The options that all benchmarks of the line share, and what --sample means."""
 
 import argparse
+import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -14,3 +19,11 @@ def parser(description: str) -> argparse.ArgumentParser:
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--sample", type=int, help="only so many items, the same ones each time")
     return options
+
+
+def sampled(items: Sequence[T], size: int | None) -> list[T]:
+    """Return so many items in their order, the same ones each time; all where no size is given."""
+    if size is None or size >= len(items):
+        return list(items)
+    places = sorted(random.Random(0).sample(range(len(items)), size))
+    return [items[place] for place in places]

@@ -6,15 +6,14 @@ Resumable: the same call continues. Prints a table per repository and each diffe
 """
 
 import json
-import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.agreement import Agreement, compare, reasons
-from benchmarks.line import median_s, run_line
-from benchmarks.options import parser
+from benchmarks.line import median_s, print_ends, run_line
+from benchmarks.options import parser, sampled
 from miner.sources.rows import Row, read_rows
 from swequarry.ledger.blobs import BlobStore
 from swequarry.records import Verification
@@ -38,7 +37,7 @@ def main() -> None:
     options.add_argument("--rows", type=Path, required=True)
     given = options.parse_args()
     rows = [row for row in read_rows(given.rows) if isinstance(row, Row)]
-    chosen = _sample(rows, given.sample)
+    chosen = sampled(rows, given.sample)
     data, workspace = run_line(
         {
             "workspace": str(given.workspace),
@@ -51,13 +50,6 @@ def main() -> None:
         }
     )
     _print(chosen, data, workspace.blobs)
-
-
-def _sample(rows: Sequence[Row], size: int | None) -> list[Row]:
-    if size is None or size >= len(rows):
-        return list(rows)
-    places = sorted(random.Random(0).sample(range(len(rows)), size))
-    return [rows[place] for place in places]
 
 
 def _write(rows: Sequence[Row], source: Path, workspace: Path) -> Path:
@@ -87,10 +79,7 @@ def _print(rows: Sequence[Row], data: ReportData, blobs: BlobStore) -> None:
     print(f"median {median_s(data):.1f} s per verified task")
     for instance, agreement in sorted((i, a) for each in found.values() for i, a in each.items() if a):
         _print_differences(instance, agreement, verified[instance], blobs)
-    for reject in data.rejects:
-        print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
-    for failure in data.failures:
-        print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
+    print_ends(data)
 
 
 def _line(agreements: Sequence[Agreement | None]) -> Line:
