@@ -35,7 +35,7 @@ layers: $(STAMP)  ## import-linter: which room may import which
 unit: $(STAMP)  ## the fast tests: no network, no daemon
 	$(BIN)/pytest tests/unit
 
-test: lint type layers  ## everything that CI checks
+test: lint type layers  ## everything that CI checks; what this machine lacks is skipped, and said
 	$(BIN)/pytest
 
 format: $(STAMP)
