@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,33 @@ def test_override_is_named_as_the_reason_for_the_interpreter(tmp_path, capsys):
     books.environment(Accepted(value=books.task.environment.to_json()), books.story("works"))
     _, out, _ = books.ask(capsys, "explain-env", books.item)
     assert "setting environment.overrides.acme/* asks for it" in out
+
+
+def test_bound_of_a_lock_file_and_what_a_rule_added_are_told_apart_from_imports(tmp_path, capsys):
+    books = Books(tmp_path)
+    planned = replace(
+        books.task.environment.recipe, requirements=("attrs",), optional=(), constraints=("six==1.15.0",)
+    )
+    mended = replace(planned, requirements=("attrs", "pyyaml"), constraints=("six==1.15.0", "numpy<2"))
+    tries = (
+        ToldTry(recipe=planned, attempt=EnvironmentTry(recipe=planned.content_hash(), result="trial_failed")),
+        ToldTry(
+            recipe=mended,
+            attempt=EnvironmentTry(recipe=mended.content_hash(), rule="some-rule", result="works"),
+        ),
+    )
+    locked = Evidence(key="locked_versions", value="1", path="poetry.lock")
+    story = replace(books.story(), planned=(planned,), tries=tries, evidence=(locked,))
+    found = replace(books.task.environment, recipe=mended)
+    books.environment(Accepted(value=found.to_json()), story)
+    plan = json.loads(books.ask(capsys, "explain-env", books.item, "--json")[1])["plan"]
+    origins = {one["text"]: one["origins"] for one in plan["requirements"] + plan["constraints"]}
+    assert origins == {
+        "attrs": ["no line names it: files of the project import it"],
+        "pyyaml": ["repair rule some-rule"],
+        "six==1.15.0": ["poetry.lock (locked_versions)"],
+        "numpy<2": ["repair rule some-rule"],
+    }
 
 
 def test_environment_of_an_older_version_is_shown_without_inventing_reasons(tmp_path, capsys):
