@@ -131,14 +131,22 @@ def _is_of_module(test: TestId, path: str) -> bool:
     return any(place.startswith(".".join(parts[start:]) + ".") for start in range(len(parts)))
 
 
-def classify(before: Sequence[RunResult], after: Sequence[RunResult]) -> Classification:
-    """Return what the runs say of every test that occurs in any of them; needs one run of each at least."""
+def classify(
+    before: Sequence[RunResult], after: Sequence[RunResult], left_out: frozenset[TestId] = frozenset()
+) -> Classification:
+    """Return what the runs say of every test that occurs in any of them; needs one run of each at least.
+
+    Tests `left_out` of all runs but the first of each state failed after the fix: one run says it. The
+    matrix has the first runs only of every test that fails after the fix, so that it doesn't matter
+    whether a slow machine left it out.
+    """
     befores, afters = [_Run(run) for run in before], [_Run(run) for run in after]
     unstable = _unstable_ids(befores) | _unstable_ids(afters)
     every = {test for run in (*befores, *afters) for test in run.tests}
     lists = _Lists()
     for test in sorted(every - unstable):
-        lists.judge(test, befores, afters)
+        seen = 1 if test in left_out else None
+        lists.judge(test, befores[:seen], afters[:seen])
     for function in sorted({_function(test) for test in unstable}):
         members = [test for test in unstable if _function(test) == function]
         lists.quarantine_function(function, members, befores, afters)
@@ -175,6 +183,8 @@ class _Lists:
             self.fail_after.append(test)
             if all(tells_of_network(run.detail(test)) for run in after):
                 self.need_network.append(test)
+        if not doubts and old is not None and new is TestOutcome.FAILED:
+            self.matrix[test] = (was[:1], became[:1])
 
     def _quarantine(
         self, test: TestId, reason: Reason, was: tuple[TestOutcome, ...], became: tuple[TestOutcome, ...]

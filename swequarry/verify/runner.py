@@ -23,14 +23,16 @@ class RunOptions:
 
     `seed` becomes PYTHONHASHSEED and, with each test's id, the seed of `random` and numpy: runs with other
     seeds may differ, a run with the same seed shouldn't. `max_passes` bounds the processes of one run: each
-    crash or timeout costs one. `watch` are source files that must be imported from /testbed. `guard` is
-    `Orders.guard`: set where the code under test may want to deceive.
+    crash or timeout costs one. `watch` are source files that must be imported from /testbed. `leave_out` are
+    tests that aren't run and aren't in the report. `guard` is `Orders.guard`: set where the code under test
+    may want to deceive.
     """
 
     seed: int = 0
     test_timeout_s: float = 300.0
     max_passes: int = 20
     watch: tuple[str, ...] = ()
+    leave_out: frozenset[TestId] = frozenset()
     guard: str = ""
 
 
@@ -100,7 +102,7 @@ def _orders(progress: Progress, options: RunOptions) -> Orders:
     return Orders(
         nonce=new_nonce(),
         targets=tuple(progress.targets),
-        skip=tuple(progress.settled),
+        skip=(*progress.settled, *sorted(options.leave_out)),
         watch=options.watch,
         seed=options.seed,
         test_timeout_s=options.test_timeout_s,

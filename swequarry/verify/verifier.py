@@ -14,12 +14,13 @@ from swequarry.records import (
     Candidate,
     Environment,
     State,
+    TestId,
     Verification,
     canonical_json,
 )
 from swequarry.sandbox.contract import Limits, SandboxBackend, World
 from swequarry.verify.classify import Classification, Reason, classify
-from swequarry.verify.passes import RunProblem
+from swequarry.verify.passes import FAILING, RunProblem
 from swequarry.verify.runner import RunOptions, RunResult, run_tests
 from swequarry.verify.signs import tells_of_network
 from swequarry.verify.targets import select_targets
@@ -29,6 +30,9 @@ _SEED_BASE = {State.BASE: 30_000, State.BEFORE: 10_000, State.AFTER: 20_000}
 _EARLY = 2
 """Runs of each state after which a candidate without any test that turns is let go."""
 _COMPILED = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxd", ".pxi", ".rs", ".f", ".f90")
+_LONG_RUN_S = 60.0
+"""From this on a run isn't repeated with the tests that failed after the fix: no list can have them any more,
+and tests that download something wait and try again for minutes when there is no network."""
 _EVIDENCE = 20
 
 
@@ -36,16 +40,22 @@ _EVIDENCE = 20
 class _Runs:
     """The runs of one verification, made as they are asked for."""
 
-    start: Callable[[State, int], RunResult]
+    start: Callable[[State, int, frozenset[TestId]], RunResult]
+    left_out: frozenset[TestId] = frozenset()
     done: dict[State, list[RunResult]] = dataclasses.field(default_factory=lambda: {s: [] for s in State})
 
     def add(self, state: State) -> Rejected | None:
-        run = self.start(state, len(self.done[state]))
+        number = len(self.done[state])
+        first_before = state is State.BEFORE and number == 0
+        run = self.start(state, number, frozenset() if first_before else self.left_out)
         self.done[state].append(run)
+        if state is State.AFTER and number == 0 and run.duration_s > _LONG_RUN_S:
+            failed = (result.id for result in run.report.results if result.outcome in FAILING)
+            self.left_out = frozenset(failed)
         return _unusable(run, state)
 
     def classify(self) -> Classification:
-        return classify(self.done[State.BEFORE], self.done[State.AFTER])
+        return classify(self.done[State.BEFORE], self.done[State.AFTER], self.left_out)
 
 
 def verify(
@@ -69,9 +79,13 @@ def verify(
     watch = tuple(path for path in candidate.gold_files if path.endswith(".py"))
     bounded = dataclasses.replace(limits, wall_s=float(settings.timeout_s))
 
-    def start(state: State, number: int) -> RunResult:
-        seed = _SEED_BASE[state] + number
-        options = RunOptions(seed=seed, test_timeout_s=settings.test_timeout_s, watch=watch)
+    def start(state: State, number: int, left_out: frozenset[TestId]) -> RunResult:
+        options = RunOptions(
+            seed=_SEED_BASE[state] + number,
+            test_timeout_s=settings.test_timeout_s,
+            watch=watch,
+            leave_out=left_out,
+        )
         return run_tests(backend, world, deltas[state], targets, environment.recipe, options, bounded)
 
     runs = _Runs(start=start)
@@ -220,7 +234,7 @@ def _matrix(found: Classification, runs: _Runs) -> dict[str, Any]:
             State.BEFORE.value: [outcome.value for outcome in was],
             State.AFTER.value: [outcome.value for outcome in became],
         }
-        if test in base:
+        if test in base and not set(became) <= FAILING:
             tests[test][State.BASE.value] = [base[test].value]
     return {"version": 1, "tests": tests}
 

@@ -251,3 +251,30 @@ def test_options_that_the_project_must_not_have_are_part_of_the_command(tmp_path
         extra={"pytest.ini": "[pytest]\naddopts = -x -m 'not slow'\nmarkers = slow: s"},
     ).verify()[0])  # fmt: skip
     assert found.test_command[-2:] == ("-o", "addopts=-m 'not slow'")
+
+
+SLOW = """
+import os, pathlib
+LOG = pathlib.Path(os.environ.get("TMPDIR", "/tmp"), "runs-of-{name}")
+def test_zero(): assert mod.double(0) == 0
+def test_two(): assert mod.double(2) == 4
+def test_never():
+    with LOG.open("a") as log: log.write("x")
+    assert False
+"""
+
+
+@pytest.mark.parametrize("limit_s", [0.0, 1e9])
+def test_a_slow_run_is_not_repeated_with_what_fails_after_the_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_s: float
+) -> None:
+    log = tmp_path / "runs"
+    body = SLOW.replace('os.environ.get("TMPDIR", "/tmp"), "runs-of-{name}"', repr(str(log)))
+    monkeypatch.setattr("swequarry.verify.verifier._LONG_RUN_S", limit_s)
+    project = Project(tmp_path / "p", body, settings=VerifySettings(runs=3))
+    found = accepted(project.verify()[0])
+    assert found.fail_to_pass == ids("test_zero")
+    assert found.pass_to_pass == ids("test_two")
+    matrix = json.loads(project.blobs[found.matrix or ""])["tests"]
+    assert matrix["tests/test_a.py::test_never"] == {"before": ["failed"], "after": ["failed"]}
+    assert len(log.read_text()) == (2 if limit_s == 0 else 6)
