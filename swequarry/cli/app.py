@@ -52,7 +52,7 @@ COMMANDS: Final = {
     ),
     "gc": ("output_commands", "Delete blobs that nothing in the ledger names."),
     "doctor": ("doctor", "Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run."),
-    "images": ("images", "Images of the docker backend."),
+    "images": ("images", "Make, push and remove what sandboxes start from: images and stored worlds."),
 }
 """Name: the module in `swequarry.cli` that has it, and the first line of its help."""
 

@@ -28,7 +28,7 @@ from swequarry.sandbox.images import make_base_image
 from swequarry.sandbox.registry import push_image
 from swequarry.sandbox.task_image import TaskImage, Wanted, build_task_image
 
-group = command_group("Images of the docker backend.")
+group = command_group("Make, push and remove what sandboxes start from: images and stored worlds.")
 
 Items = Annotated[list[str] | None, typer.Argument(help="Instance ids, or unique parts of them.")]
 All = Annotated[bool, typer.Option("--all", help="Every task of the newest run.")]
