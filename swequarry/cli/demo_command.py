@@ -1,5 +1,6 @@
 """The demo: builds the example repository, runs the whole line, checks every end against the script."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from swequarry.cli.progress import watched
 from swequarry.cli.settings import resolve
 from swequarry.errors import ExitCode
 from swequarry.pipeline.demo.build import MIRROR_TEMPLATE, REPO, build_repository, write_issues
-from swequarry.pipeline.demo.check import compare_ends
+from swequarry.pipeline.demo.check import DemoEnd, compare_ends
 from swequarry.pipeline.publish import publish, read_run
 from swequarry.pipeline.run import run_settings
 from swequarry.pipeline.workspace import Workspace
@@ -62,16 +63,17 @@ def demo(
     if as_json:
         print_json({**places, "pulls": [end.to_json() for end in ends]})
     else:
-        print_table(
-            "Every pull request of the example",
-            ("pull request", "kind", "must end", "ended", ""),
-            [
-                (f"#{e.number} {e.title}", e.kind, e.must, e.did, "ok" if e.as_expected else "WRONG")
-                for e in ends
-            ],
-        )
-        for name, place in places.items():
-            typer.echo(f"{name}: {place}")
+        _tell(ends, places)
     for end in surprises:
         note(f"pull request {end.number} must end as {end.must}, but ended as {end.did}")
     return ExitCode.FINDINGS if surprises else ExitCode.OK
+
+
+def _tell(ends: Sequence[DemoEnd], places: Mapping[str, str]) -> None:
+    print_table(
+        "Every pull request of the example",
+        ("pull request", "kind", "must end", "ended", ""),
+        [(f"#{e.number} {e.title}", e.kind, e.must, e.did, "ok" if e.as_expected else "WRONG") for e in ends],
+    )
+    for name, place in places.items():
+        typer.echo(f"{name}: {place}")
