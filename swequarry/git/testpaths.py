@@ -116,6 +116,12 @@ def classify_path(path: bytes) -> PathRole:
     return next((role for role, holds in rules if holds), PathRole.SOURCE)
 
 
+def is_test_folder(name: bytes, *, top: bool) -> bool:
+    """Whether a folder of this name holds tests; one named `testing` does only at the top."""
+    lowered = name.lower()
+    return _TEST_FOLDER.fullmatch(lowered) is not None or (top and lowered in _TOP_TEST_FOLDER)
+
+
 def is_test_module(path: bytes) -> bool:
     """Whether a path is a Python module that a runner would collect tests from, not test support or data."""
     name = path.rsplit(b"/", 1)[-1]

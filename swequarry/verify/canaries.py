@@ -1,0 +1,122 @@
+"""Make the must-fail canary of a test file: the same tests with expectations that right code can't meet.
+
+An assertion of equality gets another value to be equal to, an expected exception another class, a condition
+its opposite, and a test without any of these an `assert False` at its end. One value can't equal two, so who
+passes both has taken the judging in his own hands (ImpossibleBench; R9-R12 of the catalogue). Equality comes
+first and alone where there is any: an object that says it equals everything wouldn't pass a negation.
+"""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from enum import StrEnum
+
+from swequarry.verify.testsource import Edit, Function, TestSource, another, literal, own_nodes, written
+
+_SWAPS = {
+    "assertTrue": "assertFalse",
+    "assertIn": "assertNotIn",
+    "assertIs": "assertIsNot",
+    "assertIsNone": "assertIsNotNone",
+    "assertIsInstance": "assertNotIsInstance",
+    "assertRegex": "assertNotRegex",
+    "assertNotEqual": "assertEqual",
+}
+_OPPOSITE = {**_SWAPS, **{new: old for old, new in _SWAPS.items() if old != "assertNotEqual"}}
+_RAISES = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage"}
+)
+_WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
+_OTHER_ERROR = "type('Other', (BaseException,), {})"
+_OTHER_WARNING = "type('Other', (UserWarning,), {})"
+
+
+class Way(StrEnum):
+    """How the expectations of one test are made wrong."""
+
+    EQUAL = "equal"
+    RAISES = "raises"
+    NEGATED = "negated"
+    END = "end"
+
+
+def ways(source: TestSource, name: str) -> tuple[Way, ...]:
+    """Return the ways that some function of a name offers, the best first; the end is always one."""
+    functions = source.functions([name])
+    offered = [way for way in (Way.EQUAL, Way.RAISES, Way.NEGATED) if _edits(source, functions, way)]
+    return (*offered, Way.END) if functions else ()
+
+
+def canary(source: TestSource, chosen: Mapping[str, Way]) -> bytes | None:
+    """Return the file with each function of a name made wrong in the way chosen for it."""
+    edits = [edit for name, way in chosen.items() for edit in _edits(source, source.functions([name]), way)]
+    return source.edited(edits)
+
+
+def _edits(source: TestSource, functions: Collection[Function], way: Way) -> list[Edit]:
+    if way is Way.END:
+        return [source.after(function, "assert False") for function in functions]
+    make = {Way.EQUAL: _equalities, Way.RAISES: _exceptions, Way.NEGATED: _negations}[way]
+    return [edit for function in functions for node in own_nodes(function) for edit in make(source, node)]
+
+
+def _equalities(source: TestSource, node: ast.AST) -> Iterator[Edit]:
+    if isinstance(node, ast.Assert):
+        for part in _parts(node.test):
+            if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq):
+                yield _wrong(source, part.left, part.comparators[0])
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name, arguments = _called(node.value), node.value.args
+        plain = not any(isinstance(argument, ast.Starred) for argument in arguments)
+        compares = (
+            name.lower().startswith("assert") and name not in _OPPOSITE and name not in _RAISES | _WARNS
+        )
+        if compares and plain and len(arguments) > 1:
+            yield _wrong(source, arguments[0], arguments[1])
+
+
+def _parts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _wrong(source: TestSource, left: ast.expr, right: ast.expr) -> Edit:
+    """Return the edit that gives the expected one of two values another value, or another kind."""
+    for side in (right, left):
+        constants = [node for node in ast.walk(side) if isinstance(node, ast.Constant)]
+        for node in constants if _is_literal(side) else ():
+            try:
+                return source.replace(node, written(another(node.value)))
+            except ValueError:
+                continue
+    return source.replace(right, f"({source.text(right)}, None)")
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        literal(node)
+    except ValueError:
+        return False
+    return not any(isinstance(inner, ast.JoinedStr) for inner in ast.walk(node))
+
+
+def _exceptions(source: TestSource, node: ast.AST) -> Iterator[Edit]:
+    if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
+        name = _called(node)
+        if name in _RAISES:
+            yield source.replace(node.args[0], _OTHER_ERROR)
+        elif name in _WARNS:
+            yield source.replace(node.args[0], _OTHER_WARNING)
+
+
+def _negations(source: TestSource, node: ast.AST) -> Iterator[Edit]:
+    if isinstance(node, ast.Assert):
+        yield source.replace(node.test, f"not ({source.text(node.test)})")
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function, opposite = node.value.func, _OPPOSITE.get(_called(node.value))
+        if isinstance(function, ast.Attribute) and opposite is not None:
+            yield source.replace(function, f"{source.text(function.value)}.{opposite}")
+
+
+def _called(call: ast.Call) -> str:
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
