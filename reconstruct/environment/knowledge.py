@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from reconstruct.environment.evidence.versions import version_key
 from swequarry.errors import InputError
 
 
@@ -93,6 +94,27 @@ def is_heavy(name: str) -> bool:
 
 
 @cache
+def wants_system_libraries(name: str) -> bool:
+    """Whether a distribution without a wheel is built against libraries that a machine rarely has."""
+    return name in _not_needed_table()["system_libraries"]
+
+
+@cache
+def is_of_no_use(name: str, python: str) -> bool:
+    """Whether a distribution is for another system than Linux, or in the library of a Python already."""
+    if any(fnmatchcase(name, pattern) for pattern in _not_needed_table()["other_platforms"]):
+        return True
+    first = _standard_library().get(name)
+    return first is not None and version_key(first) <= version_key(python)
+
+
+@cache
+def _standard_library() -> Mapping[str, str]:
+    table: Mapping[str, str] = _load("standard_library.yaml")
+    return table
+
+
+@cache
 def _not_needed_table() -> Mapping[str, list[str]]:
     table: Mapping[str, list[str]] = _load("not_needed.yaml")
     return table
@@ -100,8 +122,9 @@ def _not_needed_table() -> Mapping[str, list[str]]:
 
 @cache
 def _not_needed_names() -> frozenset[str]:
+    apart = {"heavy", "other_platforms", "system_libraries", "patterns"}
     kinds = _not_needed_table().items()
-    return frozenset(name for kind, names in kinds if kind not in {"heavy", "patterns"} for name in names)
+    return frozenset(name for kind, names in kinds if kind not in apart for name in names)
 
 
 @cache

@@ -13,21 +13,25 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from reconstruct.environment.choices import conda_file, for_tests, has_runner, suits
 from reconstruct.environment.evidence.imports import FileImports, imports_of
-from reconstruct.environment.evidence.model import CondaFile, Group, Origin, Requested
+from reconstruct.environment.evidence.model import Origin, Requested
 from reconstruct.environment.evidence.pytest_settings import is_plugin
-from reconstruct.environment.evidence.requirement_files import rank_name
+from reconstruct.environment.evidence.requirement_files import OPTIONAL_RANK, rank_name
 from reconstruct.environment.evidence.requirement_lines import Kind, name_of, parse_line
-from reconstruct.environment.evidence.tox_names import environment_for, holds
+from reconstruct.environment.evidence.tox_names import environment_for, holds, nearest_version
 from reconstruct.environment.facts import ProjectFacts
 from reconstruct.environment.knowledge import (
     import_distributions,
     is_heavy,
     is_not_needed,
+    is_of_no_use,
     plugin_table,
+    wants_system_libraries,
 )
 from reconstruct.environment.requirement_sets import (
     RUNNER,
+    agreeing,
     is_runner_part,
     one_each,
     tidy,
@@ -39,9 +43,6 @@ from reconstruct.environment.requirement_sets import (
 CORE: Final = frozenset({"numpy", "pandas"})
 """What CI or conda name goes to the first tier if it is one of these: too much is built against them."""
 MEASURING: Final = frozenset({"coverage"})
-_TEST_NAME: Final = re.compile(
-    r"(?:.*[-_.])?(?:tests?|testing|pytest|unit|unittests?)(?:[-_.].*)?", re.IGNORECASE
-)
 _DEV_NAME: Final = re.compile(r"dev|develop|development|all-?dev", re.IGNORECASE)
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "python"})
 
@@ -92,32 +93,40 @@ class _Chooser:
         texts = [*named.requirements, *texts, *self._group_texts(named, extras)]
         files = self._of_files(texts, extras)
         texts += files.requirements
-        extras += [name for name in files.extras if name not in extras and _suits(name)]
+        extras += [name for name in files.extras if name not in extras and suits(name)]
         first = [*self._kept(texts), *self._facts.pytest.plugins, *self._facts.pytest.requirements]
         wanted = self._of_ci()
         have = {name_of(text) for text in first}
         first += [name for name in map(name_of, wanted) if name in CORE - have]
         first += self._imports(self._changed.needed)
+        fragile = [text for text in first if wants_system_libraries(name_of(text))]
+        first = [text for text in first if text not in fragile]
         present = {name_of(t) for t in (*first, *self._facts.dependencies)}
         if not self._runner_pins:
             wanted = [unpinned(text) for text in wanted]
-        optional = [*wanted, *self._imports(self._changed.wanted), *self._plugins()]
+        optional = [*fragile, *wanted, *self._imports(self._changed.wanted), *self._plugins()]
+        named_only_runner = not extras and all(is_runner_part(text) for text in (*first, *wanted))
+        optional += self._of_features(with_extras=named_only_runner)
         chosen = self._tools_unpinned(first if self._runner_pins else without_runner_pins(first))
         return TestNeeds(
             extras=tuple(extras),
             requirements=tidy(self._with_runner(chosen)),
             essential=unique(name_of(t) for t in first if is_runner_part(t) or name_of(t) in CORE),
             optional=one_each(t for t in optional if name_of(t) not in present and name_of(t) != RUNNER),
-            constraints=self._constraints(named.constraints),
+            constraints=self._constraints(named.constraints, [*first, *self._facts.dependencies]),
             local=named.local,
         )
 
-    def _constraints(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """What the runners' constraint files say, else the lock file: never pins older than the Python."""
+    def _constraints(self, texts: tuple[str, ...], asked: Sequence[str]) -> tuple[str, ...]:
+        """What the runners' constraint files say, else the lock file: never pins older than the Python.
+
+        A pin of the lock file that what is `asked` for excludes is behind the tree, and left out.
+        """
         kept = self._kept(texts)
         if not self._runner_pins:
             return without_runner_pins(kept)
-        return kept or tuple(line for line in self._facts.locked if name_of(line) != self._own)
+        own = (line for line in self._facts.locked if name_of(line) != self._own)
+        return kept or agreeing(own, asked, self._python)
 
     def _named_by_runners(self) -> Requested:
         """What tox's environment for this Python and the nox sessions that test ask for."""
@@ -137,9 +146,12 @@ class _Chooser:
             return Requested()
         names = tuple(dict.fromkeys([*tox.environments, *(n for n in sections if n)]))
         environment = environment_for(names, self._python)
+        own = sections.get(environment)
+        if environment not in names:
+            own = sections.get(nearest_version(tuple(sections), environment) or "")
         chosen: list[Requested] = []
         for option in ("deps", "extras", "commands"):
-            lines = getattr(sections.get(environment), option, None)
+            lines = getattr(own, option, None)
             if lines is None:
                 lines = getattr(sections.get(""), option, None) or ()
             chosen.extend(line.requested for line in lines if holds(line.conditions, environment))
@@ -147,7 +159,7 @@ class _Chooser:
 
     def _with_extras(self, named: Requested) -> tuple[list[str], list[str]]:
         """Extras to install with the project, and the texts of extras that hold unwanted things."""
-        names = [n for n in named.extras if rank_name(n) is not None and _suits(n)]
+        names = [n for n in named.extras if rank_name(n) is not None and suits(n)]
         if not names:
             names = self._declared_extras(has_others=bool(named.requirements or named.groups))
         passed: list[str] = []
@@ -164,7 +176,7 @@ class _Chooser:
         """Whether an extra holds what isn't wanted, or pins of the runner that have to go."""
         wanted = self._kept(texts)
         loose = wanted if self._runner_pins else without_runner_pins(wanted)
-        return loose != unique(texts)
+        return loose != unique(texts) or any(wants_system_libraries(name_of(text)) for text in texts)
 
     def _declared_extras(self, *, has_others: bool) -> list[str]:
         tests = [n for n in self._extras if n in {"test", "tests", "testing"}]
@@ -192,10 +204,10 @@ class _Chooser:
         groups = [g for g in self._facts.groups if g.origin is not Origin.EXTRA]
         asked = {canonicalize_name(n) for n in named.groups}
         chosen = [g for g in groups if canonicalize_name(g.name) in asked and rank_name(g.name) is not None]
-        chosen += [g for g in groups if _for_tests(g)]
+        chosen += [g for g in groups if for_tests(g)]
         texts = [text for group in chosen for text in group.requirements]
         reached = [*named.requirements, *texts, *(t for e in extras for t in self._expand(e))]
-        if not _has_runner(reached):
+        if not has_runner(reached):
             developing = [g for g in groups if _DEV_NAME.fullmatch(g.name) or g.origin is Origin.HATCH]
             texts += [text for group in developing for text in group.requirements]
         return texts
@@ -203,7 +215,7 @@ class _Chooser:
     def _of_files(self, texts: list[str], extras: list[str]) -> Requested:
         """Requirement files by name, only where nothing else names a runner; the best kind that is there."""
         reached = [*texts, *(t for e in extras for t in self._expand(e))]
-        if _has_runner(reached):
+        if has_runner(reached):
             return Requested()
         by_rank: dict[int, list[Requested]] = {}
         for file in self._facts.requirement_files:
@@ -222,7 +234,10 @@ class _Chooser:
         return (*texts, line.text if line.kind is Kind.NAMED else RUNNER)
 
     def _kept(self, texts: Iterable[str]) -> tuple[str, ...]:
-        return unique(text for text in texts if self._is_kept(name_of(text)))
+        return unique(t for t in texts if self._is_kept(name_of(t)) and not self._is_of_no_use(t))
+
+    def _is_of_no_use(self, text: str) -> bool:
+        return ";" not in text and is_of_no_use(name_of(text), self._python)
 
     def _is_kept(self, name: str) -> bool:
         if not name or name == self._own or name in _SEEDS:
@@ -240,10 +255,25 @@ class _Chooser:
     def _of_ci(self) -> list[str]:
         """Names in CI jobs and in the conda file for this Python, where the repository imports them."""
         texts = [t for install in self._facts.ci for t in install.requested.requirements]
-        conda = _conda_file(self._facts.conda_files, self._python)
+        conda = conda_file(self._facts.conda_files, self._python)
         if conda is not None:
             texts += [*conda.names, *conda.requested.requirements]
         return [text for text in self._kept(texts) if self._is_worth_it(name_of(text), text)]
+
+    def _of_features(self, *, with_extras: bool) -> list[str]:
+        """What files (and extras) of optional features ask for, where the tests import it."""
+        extras = self._extras if with_extras else {}
+        texts = [t for name, inner in extras.items() if suits(name) for t in inner]
+        for file in self._facts.requirement_files:
+            if rank_name(file.path) == OPTIONAL_RANK:
+                texts += file.requested.requirements
+        tested = {name.lower() for name in self._tested}
+        return [
+            text
+            for text in self._kept(texts)
+            if not is_heavy(name := name_of(text))
+            and tested.intersection(n.lower() for n in self._import_names(name))
+        ]
 
     def _is_worth_it(self, name: str, text: str) -> bool:
         if is_heavy(name):
@@ -290,24 +320,3 @@ def _names_of() -> Mapping[str, set[str]]:
     for name, distribution in import_distributions().items():
         found.setdefault(canonicalize_name(distribution), set()).add(name)
     return found
-
-
-def _suits(name: str) -> bool:
-    return not re.search(r"lint|docs?$|^doc|typing|mypy|bench|release|publish", name, re.IGNORECASE)
-
-
-def _for_tests(group: Group) -> bool:
-    if group.origin is Origin.TESTS_REQUIRE:
-        return True
-    return _TEST_NAME.fullmatch(group.name) is not None and rank_name(group.name) is not None
-
-
-def _has_runner(texts: Iterable[str]) -> bool:
-    return any(name_of(text) in {RUNNER, "nose", "nose2", "hypothesis"} or is_plugin(text) for text in texts)
-
-
-def _conda_file(files: tuple[CondaFile, ...], python: str) -> CondaFile | None:
-    """The file for exactly this Python, else one that leaves it open; the shortest name among equals."""
-    exact = [f for f in files if f.python == python]
-    open_ones = [f for f in files if f.python is None]
-    return min(exact or open_ones, key=lambda f: (len(f.path), f.path), default=None)

@@ -1,7 +1,7 @@
 """From facts to recipes: an ordered list of tries, each of them data, none of them a guess by name.
 
-The first recipe is the one that most likely works; each later one gives up a little: the optional tier,
-the newest interpreter, exact pins, the way in which the project is installed.
+The first recipe is the one that most likely works; each later one gives up a little: the pins of a lock
+file, the optional tier, exact pins, the newest interpreter, the way in which the project is installed.
 """
 
 import re
@@ -59,8 +59,10 @@ def plan_recipes(
     if not plans:
         return ()
     best, others = plans[0], plans[1:]
-    tries = [best, replace(best, optional=()), planner.loosened(best), *planner.other_runners(best)]
-    return tuple(dict.fromkeys([*tries, *others[:1], *planner.other_installs(best), *others[1:]]))
+    unlocked = planner.unlocked(best)
+    tries = [best, unlocked, replace(unlocked, optional=()), planner.loosened(best)]
+    tries += [*planner.other_runners(unlocked), *others[:1], *planner.other_installs(unlocked), *others[1:]]
+    return tuple(dict.fromkeys(tries))
 
 
 def _pythons(
@@ -161,6 +163,12 @@ class _Planner:
 
     def _needs(self, python: str, *, runner_pins: bool) -> TestNeeds:
         return choose_needs(self._facts, python, self._changed_tests, runner_pins=runner_pins)
+
+    def unlocked(self, best: Recipe) -> Recipe:
+        """The same without the pins of a lock file, which can be behind the tree or not fit together here."""
+        locked = set(self._facts.locked)
+        kept = tuple(line for line in best.constraints if line not in locked)
+        return replace(best, constraints=kept)
 
     def loosened(self, best: Recipe) -> Recipe:
         """The same with nothing in the first tier but the runner and the core, and no exact pins."""

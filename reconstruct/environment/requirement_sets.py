@@ -52,6 +52,25 @@ def without_runner_pins(texts: Iterable[str]) -> tuple[str, ...]:
     return unique(unpinned(text) if is_runner_part(text) else text for text in texts)
 
 
+def agreeing(pins: Iterable[str], asked: Iterable[str], python: str) -> tuple[str, ...]:
+    """Return the pins (`name==version`) whose version nothing that is asked for with a Python excludes."""
+    bounds: dict[str, list[SpecifierSet]] = {}
+    for text in asked:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        marker = requirement.marker
+        if marker is None or marker.evaluate({"python_version": python, "extra": ""}):
+            bounds.setdefault(canonicalize_name(requirement.name), []).append(requirement.specifier)
+    found = []
+    for pin in pins:
+        name, _, version = pin.partition("==")
+        if all(bound.contains(version, prereleases=True) for bound in bounds.get(name, ())):
+            found.append(pin)
+    return tuple(found)
+
+
 def can_be_met(specifier: SpecifierSet) -> bool:
     """Whether some version meets the whole set; tries the versions that it names and their neighbours."""
     tried: list[str] = []

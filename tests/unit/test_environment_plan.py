@@ -233,6 +233,21 @@ def test_version_is_given_to_this_distribution_alone(tmp_path):
     assert plan(tmp_path, {"pyproject.toml": toml})[0].variables == ()
 
 
+def test_tables_of_a_tool_without_a_build_system_are_put_on_the_path(tmp_path):
+    text = """
+        [tool.poetry]
+        name = "demo"
+        [tool.poetry.dependencies]
+        python = "^3.7"
+        requests = "^2"
+        """
+    best = plan(tmp_path / "bare", {"pyproject.toml": text}, "2020-01-01")[0]
+    assert (best.install, best.requirements) == ("path", ("pytest", "requests<3,>=2"))
+    system = '[build-system]\nrequires = ["poetry-core"]\nbuild-backend = "poetry.core.masonry.api"\n'
+    whole = {"pyproject.toml": system + textwrap.dedent(text)}
+    assert plan(tmp_path / "whole", whole, "2020-01-01")[0].install == "editable"
+
+
 # --- what is installed ---------------------------------------------------------------------------------
 
 
@@ -437,6 +452,28 @@ def test_tries_are_ordered_and_each_is_different(tmp_path):
         {"alpha", "pytest-mock"},
     )
     assert recipes[3].python == "3.8"
+
+
+def test_pins_of_a_lock_file_are_given_up_before_anything_else(tmp_path):
+    files = {
+        "pyproject.toml": """
+            [build-system]
+            requires = ["hatchling"]
+            build-backend = "hatchling.build"
+            [project]
+            name = "demo"
+            [dependency-groups]
+            test = ["pytest>=8", "alpha"]
+            """,
+        "uv.lock": '[[package]]\nname = "alpha"\nversion = "1"\n',
+        ".github/workflows/ci.yml": WORKFLOW,
+        "demo/__init__.py": "import beta\n",
+    }
+    best, unlocked, plain, *others = plan(tmp_path, files, "2024-06-01")
+    assert (best.constraints, bool(best.optional)) == (("alpha==1",), True)
+    assert unlocked == replace(best, constraints=())
+    assert plain == replace(best, constraints=(), optional=())
+    assert {bool(r.constraints) for r in others if r.python == best.python} == {False}
 
 
 def test_same_input_gives_the_same_recipes(tmp_path):

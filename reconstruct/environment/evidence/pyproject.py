@@ -36,7 +36,11 @@ def load_pyproject(tree: SourceTree, notes: Notebook) -> Mapping[str, Any]:
 
 
 def read_pyproject(data: Mapping[str, Any], text: str, notes: Notebook) -> Metadata:
-    """Return what the file says; `text` is only used to give line numbers."""
+    """Return what the file says; `text` is only used to give line numbers.
+
+    Tables of a tool alone don't make a package: without `build-system` installers take setuptools, which
+    doesn't read them.
+    """
     reader = _Reader(text, notes)
     project, tool = _table(data, "project"), _table(data, "tool")
     poetry, flit = _table(tool, "poetry"), _table(tool, "flit", "metadata")
@@ -51,7 +55,7 @@ def read_pyproject(data: Mapping[str, Any], text: str, notes: Notebook) -> Metad
         build_backend=_first_text(build.get("build-backend")),
         build_requires=reader.texts(build.get("requires"), "build_requires"),
         version_source=_version_source(project, tool, build),
-        is_package=bool(project or poetry or flit),
+        is_package=bool(project or ((poetry or flit) and build)),
     )
     reader.note_main_facts(found)
     return found

@@ -14,17 +14,19 @@ from reconstruct.environment.evidence.requirement_lines import (
 from reconstruct.environment.evidence.tree import MAX_LONG_FILE_BYTES, Notebook, SourceTree, inside
 
 MAX_INCLUDE_DEPTH: Final = 12
+OPTIONAL_RANK: Final = 3
 _CANDIDATE: Final = re.compile(
     r"(?:.*[-_.])?(?:requirements?|reqs?|deps)(?:[-_.].*)?\.(?:txt|in|pip)", re.IGNORECASE
 )
 _FOLDER: Final = re.compile(r"(?:.*/)?(?:requirements?|reqs?|requires)(?:/[\w.-]+)?", re.IGNORECASE)
 _UNSUITABLE: Final = re.compile(
-    r"(?<![a-z])(?:min|minver|mins|minimum|minimal|oldest|docs?|documentation|lint\w*|flake8|typing|mypy|types|build|publish"
+    r"(?<![a-z])(?:min|minver|mins|minimum|minimal|oldest|pinned|docs?|documentation|lint\w*|flake8|typing|mypy|types|build|publish"
     r"|examples?|release|deploy|constraints?|upstream|nightly|bench\w*|py2\w*|windows|rtd|readthedocs|style|format"
     r"|lock)(?![a-z])",
     re.IGNORECASE,
 )
 _TESTING: Final = re.compile(r"(?<![a-z])(?:tests?|testing|ci)(?![a-z])", re.IGNORECASE)
+_OPTIONAL: Final = re.compile(r"(?<![a-z])(?:optional|extras?)(?![a-z])", re.IGNORECASE)
 _DEVELOPING: Final = re.compile(
     r"(?<![a-z])(?:dev|devel|develop|development|local|all|contrib\w*)(?![a-z])", re.IGNORECASE
 )
@@ -107,14 +109,16 @@ class _Resolver:
 
 
 def requirement_files(tree: SourceTree, notes: Notebook) -> tuple[RequirementFile, ...]:
-    """Return the requirement files that tests seem to need, best first: test, then dev, then plain.
+    """Return the requirement files that tests seem to need, best first: test, dev, plain, optional.
 
-    Files for other purposes (documentation, linting, minimal versions...) are left out by name.
+    Files for other purposes (documentation, linting, minimal versions...) are left out by name, and what
+    `x.txt` was compiled from (`x.in`).
     """
     ranked: list[tuple[int, str]] = []
     for path in tree.files:
         rank = _rank(path)
-        if rank is not None:
+        compiled = path.endswith(".in") and tree.has(f"{path.removesuffix('.in')}.txt")
+        if rank is not None and not compiled:
             ranked.append((rank, path))
     chosen = []
     for _, path in sorted(ranked):
@@ -124,11 +128,16 @@ def requirement_files(tree: SourceTree, notes: Notebook) -> tuple[RequirementFil
 
 
 def rank_name(path: str) -> int | None:
-    """Return 0 for a requirement file of tests, 1 of development, 2 plain; None for other purposes."""
+    """Return 0 for a requirement file of tests, 1 of development, 2 plain, 3 of optional features.
+
+    None for other purposes.
+    """
     if _UNSUITABLE.search(path.replace("_", "-")):
         return None
     if _TESTING.search(path):
         return 0
+    if _OPTIONAL.search(path):
+        return OPTIONAL_RANK
     return 1 if _DEVELOPING.search(path) else 2
 
 

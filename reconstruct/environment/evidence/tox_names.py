@@ -4,7 +4,7 @@ import itertools
 import re
 from typing import Final
 
-from reconstruct.environment.evidence.versions import python_version
+from reconstruct.environment.evidence.versions import python_version, version_key
 
 MAX_NAMES: Final = 2_000
 MAX_NAME_CHARS: Final = 2_000
@@ -129,6 +129,20 @@ def environment_for(names: tuple[str, ...], python: str) -> str:
         best = min(others, key=_strangeness)
         return "-".join([plain, *best.split("-")[1:]])
     return next((name for name in _TEST_ENVIRONMENTS if name in names), plain)
+
+
+def nearest_version(sections: tuple[str, ...], environment: str) -> str | None:
+    """Return the section for the Python that is nearest to that of plain `py36` in its major version.
+
+    A project that splits its sections by Python says there what each major version needs. None: it doesn't.
+    """
+    wanted = python_version(environment)
+    if wanted is None:
+        return None
+    major, minor = version_key(wanted)[:2]
+    found = {name: version_key(v) for name in sections if (v := python_version(name))}
+    same = {name: key[1] for name, key in found.items() if key[0] == major}
+    return min(same, key=lambda name: (abs(same[name] - minor), same[name] > minor), default=None)
 
 
 def _strangeness(name: str) -> tuple[int, int, int, tuple[int, ...]]:
