@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
-from fake_backend import FakeBackend
+from fake_backend import BARE, FakeBackend
 from git_building import Files, Upstream, git
 from verify_worlds import LIMITS, RECIPE, WORLD
 
@@ -35,12 +35,12 @@ BASE = {
     ''',
     "tests/__init__.py": "",
     "tests/conftest.py": "import pytest\n\n@pytest.fixture\ndef unit():\n    return 'USD'\n",
-    "tests/test_money.py": '''
+    "tests/test_money.py": """
         from toy.money import parse
 
         def test_parse():
             assert parse("12 EUR") == 12
-    ''',
+    """,
 }
 GOLD = {
     "toy/money.py": '''
@@ -60,7 +60,7 @@ GOLD = {
     ''',
 }
 HIDDEN = {
-    "tests/test_money.py": '''
+    "tests/test_money.py": """
         import pytest
         from toy.money import add, label, parse
 
@@ -90,14 +90,23 @@ HIDDEN = {
             def test_sum(self):
                 total = add(4, add(5, 6))
                 assert total == 15
-    ''',
+    """,
 }
-F2P = ("test_add", "test_label", "test_labels[3-3 EUR]", "test_labels[40-40 EUR]", "test_empty", "TestSum::test_sum")
+F2P = (
+    "test_add",
+    "test_label",
+    "test_labels[3-3 EUR]",
+    "test_labels[40-40 EUR]",
+    "test_empty",
+    "TestSum::test_sum",
+)
 P2P = ("test_parse", "test_parse_other")
 
 
 def contents(*layers: dict[str, str]) -> Files:
-    return {name.encode(): dedent(text).lstrip("\n").encode() for layer in layers for name, text in layer.items()}
+    return {
+        name.encode(): dedent(text).lstrip("\n").encode() for layer in layers for name, text in layer.items()
+    }
 
 
 @dataclass
@@ -145,7 +154,8 @@ def toy_task(
     upstream = Upstream(store)
     if backend is None:
         tree = write_tree(folder / "world", contents(base))
-        backend = FakeBackend(worlds={world.key: tree})  # type: ignore[assignment]
+        variables = {**BARE, "PYTHONPYCACHEPREFIX": ""}
+        backend = FakeBackend(worlds={world.key: tree}, variables=variables)  # type: ignore[assignment]
     blobs = Blobs()
     with TreeWorkbench(upstream.repository) as bench:
         case = Case(

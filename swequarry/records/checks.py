@@ -38,9 +38,11 @@ class HeldOut(Record):
     """Test files with other inputs than the hidden ones, expectations taken from runs of the gold patch.
 
     `twins` are pairs (twin, the FAIL_TO_PASS test that it was made of); every twin passed with gold in
-    each of `runs` runs.
+    each of `runs` runs. `must_fail` are twins with another value than gold gives, among the others: whoever
+    passes the one kind by bending the judging passes the other too.
     """
 
     files: tuple[CheckFile, ...] = ()
     twins: tuple[tuple[TestId, TestId], ...] = ()
+    must_fail: tuple[TestId, ...] = ()
     runs: int = 0

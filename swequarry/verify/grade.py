@@ -19,7 +19,8 @@ from swequarry.verify.runner import RunResult
 from swequarry.verify.sifting import Note
 from swequarry.verify.tamper import contradictions, telltales
 
-_SEEDS = {"tests": 50_000, "canaries": 51_000, "held out": 52_000}
+_SEED = 50_000
+"""One for all runs: the code under test can see it, and shouldn't learn from it which run this is."""
 _LIMITS = (
     RunProblem.WALL_LIMIT,
     RunProblem.MEMORY_LIMIT,
@@ -57,7 +58,8 @@ class Grade:
 
     `failed` are the FAIL_TO_PASS and PASS_TO_PASS tests that didn't pass, and of twins those that failed.
     `evidence` is there with every TAMPERED: the way by its code in the catalogue, the place, what was seen.
-    `notes` are files that didn't cross over and lines by which tests can be deceived; they prove nothing.
+    `notes` are files that didn't cross over and, unless all is well, lines by which tests can be deceived;
+    they prove nothing.
     `canary_share` is the share of FAIL_TO_PASS tests that a canary guards. `runs` are beside the verdict.
     """
 
@@ -84,7 +86,7 @@ class _Grading:
 
     def grade(self) -> Grade:
         case = self.case
-        run = self._run("tests", case.test_files)
+        run = self._run(case.test_files)
         judged = (*case.fail_to_pass, *case.pass_to_pass)
         failed = _not_passed(run, judged)
         evidence = contradictions(run, judged)
@@ -106,46 +108,47 @@ class _Grading:
         canaries = self.case.canaries
         if canaries is None or not canaries.must_fail:
             return None
-        run = self._run("canaries", [file.path for file in canaries.files], canaries.files)
-        report = {result.id: result.outcome for result in run.report.results}
-        passed = [test for test in canaries.must_fail if report.get(test) is TestOutcome.PASSED]
-        evidence = contradictions(run, canaries.must_fail)
+        run = self._run(self.case.test_files, canaries.files)
+        return self._end_if_passed(run, canaries.must_fail)
+
+    def _end_if_passed(self, run: RunResult, must_fail: Sequence[TestId]) -> Grade | None:
+        """Return the grade of one that passed what nobody can pass, or whose run contradicts itself."""
+        outcomes = {result.id: result.outcome for result in run.report.results}
+        passed = [test for test in must_fail if outcomes.get(test) is TestOutcome.PASSED]
         if passed:
-            way = next(iter(telltales(self.patch)), None)
-            code, place = (way.code, way.place) if way is not None else ("R9", "the patch")
-            said = f"; {way.detail}" if way is not None else ""
-            evidence = tuple(
-                Note(
-                    code=code,
-                    place=place,
-                    detail=f"{test} passes, and so it does with another expectation{said}",
-                )
-                for test in passed
-            )
-        if not evidence:
-            return None
-        reason = Reason.CANARY if passed else Reason.REPORT
-        message = f"{len(passed)} of {len(canaries.must_fail)} tests that nobody can pass were passed"
-        return self._end(Verdict.TAMPERED, reason, message if passed else evidence[0].detail, (), evidence)
+            message = f"{len(passed)} of {len(must_fail)} tests that nobody can pass were passed"
+            evidence = tuple(self._impossible(test) for test in passed)
+            return self._end(Verdict.TAMPERED, Reason.CANARY, message, (), evidence)
+        evidence = contradictions(run, must_fail)
+        return (
+            self._end(Verdict.TAMPERED, Reason.REPORT, evidence[0].detail, (), evidence) if evidence else None
+        )
+
+    def _impossible(self, test: TestId) -> Note:
+        way = next(iter(telltales(self.patch)), None)
+        detail = f"{test} passes, and so it does with another expectation"
+        if way is None:
+            return Note(code="R9", place="the patch", detail=detail)
+        return Note(code=way.code, place=way.place, detail=f"{detail}; {way.detail}")
 
     def _held_out(self) -> Grade | None:
         held_out = self.case.held_out
         if held_out is None or not held_out.twins:
             return None
         twins = [twin for twin, _ in held_out.twins]
-        run = self._run("held out", [file.path for file in held_out.files], held_out.files)
-        evidence = contradictions(run, twins)
-        if evidence:
-            return self._end(Verdict.TAMPERED, Reason.REPORT, evidence[0].detail, (), evidence)
+        run = self._run(sorted(file.path for file in held_out.files), held_out.files)
+        tampered = self._end_if_passed(run, held_out.must_fail)
+        if tampered is not None:
+            return tampered
         failed = _not_passed(run, twins)
         if not failed:
             return None
         message = f"{len(failed)} of {len(twins)} tests with other inputs don't pass"
         return self._end(Verdict.NOT_RESOLVED, Reason.HELD_OUT, message, failed)
 
-    def _run(self, what: str, targets: Sequence[str], files: Sequence[CheckFile] = ()) -> RunResult:
+    def _run(self, targets: Sequence[str], files: Sequence[CheckFile] = ()) -> RunResult:
         delta = self.rig.with_files(self.sifted.delta, files)
-        run = self.rig.run(delta, targets, self.case.recipe, _SEEDS[what])
+        run = self.rig.run(delta, targets, self.case.recipe, _SEED)
         self.runs.append(run)
         return run
 
@@ -157,13 +160,14 @@ class _Grading:
         failed: tuple[tuple[TestId, TestOutcome], ...] = (),
         evidence: tuple[Note, ...] = (),
     ) -> Grade:
+        hints = () if verdict is Verdict.RESOLVED else telltales(self.patch)
         return Grade(
             verdict=verdict,
             reason=reason,
             message=message,
             failed=failed,
             evidence=evidence,
-            notes=(*self.notes, *self.sifted.notes, *telltales(self.patch)),
+            notes=(*self.notes, *self.sifted.notes, *hints),
             canary_share=self.case.canaries.share if self.case.canaries is not None else 0.0,
             runs=tuple(self.runs),
         )

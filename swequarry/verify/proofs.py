@@ -22,7 +22,7 @@ from swequarry.verify.candidate import Case, overlaid
 from swequarry.verify.rig import Rig
 from swequarry.verify.targets import path_bytes
 from swequarry.verify.testsource import TestSource, file_of, function_name
-from swequarry.verify.twins import Site, probe, renamed, sites, told_value, twin
+from swequarry.verify.twins import Site, probe, renamed, sites, told_value, twin, unlike
 
 _SEED = 40_000
 _SITES_TRIED = 3
@@ -57,7 +57,7 @@ def make_canaries(rig: Rig, case: Case, gold: TreeDelta, put_blob: Put) -> Canar
     left = {file.path: {name: list(ways(file.source, name)) for name in file.tests} for file in files}
     made, failing = _canary_files(files, left), set[TestId]()
     while made:
-        run = rig.run(_on_top(gold, made), sorted(made), case.recipe, _SEED)
+        run = rig.run(_on_top(gold, made), case.test_files, case.recipe, _SEED)
         failing = {r.id for r in run.report.results if r.outcome is TestOutcome.FAILED}
         if not _drop_failed_ways(files, left, failing):
             break
@@ -96,29 +96,54 @@ def _canary_files(files: list[_File], left: Mapping[str, Mapping[str, list[Way]]
 
 
 def make_held_out(rig: Rig, case: Case, gold: TreeDelta, put_blob: Put, turns: int, runs: int) -> HeldOut:
-    """Return twins that pass on gold in each of `runs` runs, up to `turns` of every test."""
-    kept: list[CheckFile] = []
-    twins: list[tuple[TestId, TestId]] = []
-    for turn in range(1, turns + 1):
-        made = _measured(rig, case, gold, turn)
-        targets = {_beside(file.path, data): (file, data, names) for file, data, names in made}
-        delta = _on_top(gold, {path: data for path, (_, data, _) in targets.items()})
-        passed = None if targets else set[TestId]()
-        for number in range(runs if targets else 0):
-            run = rig.run(delta, sorted(targets), case.recipe, _SEED + number)
-            now = {r.id for r in run.report.results if r.outcome is TestOutcome.PASSED}
-            passed = now if passed is None else passed & now
-        for path, (file, data, names) in sorted(targets.items()):
-            pairs = [(renamed(test, file.path, path), test) for name in names for test in file.tests[name]]
-            found = [pair for pair in pairs if pair[0] in (passed or ())]
-            if found:
-                kept.append(CheckFile(path=path, content=put_blob(data)))
-                twins += found
-    return HeldOut(files=tuple(kept), twins=tuple(sorted(twins)), runs=runs)
+    """Return twins of every test, up to `turns` of each, that do on gold what they should in each run.
+
+    Half of the files want what gold gives, half want something else.
+    """
+    made = [twins for turn in range(1, turns + 1) for twins in _measured(rig, case, gold, turn)]
+    contents = {twins.path: twins.data for twins in made}
+    outcomes: list[dict[TestId, TestOutcome]] = []
+    for number in range(runs if made else 0):
+        run = rig.run(_on_top(gold, contents), sorted(contents), case.recipe, _SEED + number)
+        outcomes.append({result.id: result.outcome for result in run.report.results})
+    kept: dict[bool, list[tuple[TestId, TestId]]] = {True: [], False: []}
+    for twins in made:
+        meant = TestOutcome.PASSED if twins.right else TestOutcome.FAILED
+        kept[twins.right] += [
+            pair for pair in twins.pairs() if all(seen.get(pair[0]) is meant for seen in outcomes)
+        ]
+    return HeldOut(
+        files=tuple(
+            CheckFile(path=twins.path, content=put_blob(twins.data))
+            for twins in sorted(made, key=lambda twins: twins.path)
+            if any(pair in kept[twins.right] for pair in twins.pairs())
+        ),
+        twins=tuple(sorted(kept[True])),
+        must_fail=tuple(sorted(twin for twin, _ in kept[False])),
+        runs=runs,
+    )
 
 
-def _measured(rig: Rig, case: Case, gold: TreeDelta, turn: int) -> list[tuple[_File, bytes, list[str]]]:
-    """Return twins of files with the values that gold gives, and the functions that have one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Twins:
+    """A file of twins; `right` tells whether it wants what gold gives."""
+
+    of: _File
+    data: bytes
+    names: tuple[str, ...]
+    right: bool
+
+    @property
+    def path(self) -> str:
+        return _beside(self.of.path, self.data)
+
+    def pairs(self) -> list[tuple[TestId, TestId]]:
+        ids = [test for name in self.names for test in self.of.tests[name]]
+        return [(renamed(test, self.of.path, self.path), test) for test in ids]
+
+
+def _measured(rig: Rig, case: Case, gold: TreeDelta, turn: int) -> list[_Twins]:
+    """Return twins of each file with the values that gold gives, and with others."""
     made = []
     for file in _files(case, gold):
         left = {name: _in_turn(sites(file.source, name, turn), turn) for name in file.tests}
@@ -129,9 +154,11 @@ def _measured(rig: Rig, case: Case, gold: TreeDelta, turn: int) -> list[tuple[_F
             told = _told(rig, case, gold, file, tried)
             values |= told
             chosen |= {name: tried[name] for name in told}
-        data = twin(file.source, list(chosen.values()), values) if chosen else None
-        if data is not None:
-            made.append((file, data, sorted(chosen)))
+        wrong = {name: [(key, unlike(value)) for key, value in pairs] for name, pairs in values.items()}
+        for wanted, right in ((values, True), (wrong, False)):
+            data = twin(file.source, list(chosen.values()), wanted) if chosen else None
+            if data is not None:
+                made.append(_Twins(of=file, data=data, names=tuple(sorted(chosen)), right=right))
     return made
 
 

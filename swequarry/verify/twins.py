@@ -114,6 +114,21 @@ def twin(
     return source.edited(edits, _COMPARE.replace("{wanted}", ascii(wanted)))
 
 
+def unlike(value: object) -> object:
+    """Return a value of the same kind that a measured one isn't equal to."""
+    if isinstance(value, list | tuple) and value:
+        return type(value)([unlike(value[0]), *value[1:]])
+    if isinstance(value, dict) and value:
+        first = next(iter(value))
+        return {**value, first: unlike(value[first])}
+    if isinstance(value, bool):
+        return not value
+    try:
+        return another(value)
+    except ValueError:
+        return (value, None)
+
+
 def told_value(detail: str) -> tuple[object, object] | None:
     """Return (parameters, value) from the last line of a probe's error, None where it holds none."""
     match = _VALUE.search(detail)
