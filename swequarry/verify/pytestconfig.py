@@ -90,7 +90,7 @@ def _spans(path: bytes, data: bytes) -> list[tuple[int, int]]:
     """Return where the sections for pytest begin and end."""
     toml = _name(path) == _TOML
     headers = list((_TOML_HEADER if toml else _INI_HEADER).finditer(data))
-    ends = [header.start() for header in headers[1:]] + [len(data)]
+    ends = [header.start() for header in headers][1:] + [len(data)] * bool(headers)
     spans = []
     for header, end in zip(headers, ends, strict=True):
         if toml:

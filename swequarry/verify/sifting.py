@@ -113,7 +113,7 @@ class Sieve:
         control = path.rsplit(b"/", 1)[-1] == b"conftest.py"
         if path in self._ground.hidden:
             return Fate.BASE, self._test_note(path, change, control=control)
-        if is_config(path):
+        if is_config(path) and test_folder(path) is None:
             return Fate.SETTINGS, None
         if path in self._ground.gold and not control:
             return Fate.CROSSES, None
@@ -190,7 +190,7 @@ class Sieve:
         known = path in self._ground.base or path in self._ground.hidden
         done = "deleted" if change.new_path is None else "changed" if known else "added"
         return Note(
-            code="R1" if control else "R13",
+            code="R1" if control else "R2" if is_config(path) else "R13",
             place=path_text(path),
             detail=f"{done} by the candidate; grading has {'its own' if known else 'none'}",
         )

@@ -1,0 +1,135 @@
+"""Canaries and twins as text: what they change, and that every other byte stays."""
+
+from textwrap import dedent
+
+import pytest
+
+from swequarry.records import TestId
+from swequarry.verify.canaries import Way, canary, ways
+from swequarry.verify.testsource import TestSource, another, file_of, function_name
+from swequarry.verify.twins import probe, renamed, sites, told_value, twin, unlike
+
+
+def source(text: str) -> TestSource:
+    made = TestSource.parse(dedent(text).lstrip("\n").encode())
+    assert made is not None
+    return made
+
+
+def wrong(text: str, way: Way | None = None) -> str:
+    made = source(text)
+    offered = ways(made, "test_x")
+    data = canary(made, {"test_x": way or offered[0]})
+    assert data is not None
+    return data.decode()
+
+
+@pytest.mark.parametrize(
+    "statement, becomes",
+    [
+        ("assert f(1) == 5", "assert f(1) == 6"),
+        ("assert 5 == f(1)", "assert 6 == f(1)"),
+        ('assert f() == "é a"', "assert f() == '\\xe9 b'"),
+        ("assert f() == [1, 2]", "assert f() == [3, 2]"),
+        ("assert f() == g()", "assert f() == (g(), None)"),
+        ("assert f() == None", "assert f() == (None, None)"),
+        ("assert f() == 2 and g() == 3, 'why'", "assert f() == 3 and g() == 4, 'why'"),
+        ("self.assertEqual(f(), 2)", "self.assertEqual(f(), 3)"),
+        ("assert_allclose(f(), x, rtol=1)", "assert_allclose(f(), (x, None), rtol=1)"),
+        ("assert f() in g()", "assert not (f() in g())"),
+        ("assert not f()", "assert not (not f())"),
+        ("self.assertTrue(f())", "self.assertFalse(f())"),
+        ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
+        ("pytest.raises(E, f)", "pytest.raises(type('Other', (BaseException,), {}), f)"),
+    ],
+)
+def test_an_expectation_becomes_one_that_right_code_does_not_meet(statement: str, becomes: str) -> None:
+    assert (
+        wrong(f"def test_x(self):\n    f()\n    {statement}\n")
+        == f"def test_x(self):\n    f()\n    {becomes}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, end",
+    [
+        ("def test_x():\n    run(1)\n", "def test_x():\n    run(1)\n    assert False\n"),
+        ("def test_x(): run(1)\n", "def test_x(): run(1); assert False\n"),
+        (
+            "class T:\n\tdef test_x(self):\n\t\trun(1)\n",
+            "class T:\n\tdef test_x(self):\n\t\trun(1)\n\t\tassert False\n",
+        ),
+    ],
+)
+def test_a_test_without_expectations_gets_one_at_its_end(text: str, end: str) -> None:
+    assert wrong(text) == end
+
+
+def test_equality_is_made_wrong_alone_where_other_ways_stand_beside_it() -> None:
+    made = wrong("def test_x():\n    assert f()\n    assert f() == 2\n")
+    assert made == "def test_x():\n    assert f()\n    assert f() == 3\n"
+
+
+def test_files_that_cannot_be_parsed_have_no_canary() -> None:
+    assert TestSource.parse(b"print 'two'\n") is None
+    assert TestSource.parse(b"x = '\xff'\n") is None
+
+
+@pytest.mark.parametrize("value", [0, 1, 7, -1, -9, 0.0, 2.5, "abc", "2024-01-09", "z", "Z9"])
+def test_another_value_is_of_the_same_kind_and_not_equal(value: object) -> None:
+    new = another(value)
+    assert type(new) is type(value)
+    assert new != value
+    assert unlike([value]) != [value]
+
+
+@pytest.mark.parametrize("value", [True, None, "", "--", b"x", [1]])
+def test_values_without_neighbours_are_left_alone(value: object) -> None:
+    with pytest.raises(ValueError, match=r"neighbours|letters|plain"):
+        another(value)
+
+
+def test_inputs_change_where_the_assertion_gets_its_value_from() -> None:
+    text = """
+        def test_x(fix):
+            a = make(3, name="ab")
+            assert a.total == 9
+            assert f([1, 2], True) == g(7)
+    """
+    first, second = sites(source(text), "test_x", 1)
+    assert (first.value, [edit.text for edit in first.others]) == ("a.total", ["4", "'ac'"])
+    assert (second.value, second.others) == ("f([3, 3], True)", ())
+
+
+def test_a_twin_wants_what_gold_gave_for_the_same_parameters() -> None:
+    text = """
+        @pytest.mark.parametrize("a, b", [(1, 2)])
+        def test_x(fix, a, b):
+            assert fix.f(a) == b
+    """
+    made = source(text)
+    (site,) = sites(made, "test_x", 1)
+    assert (site.value, site.key) == ("fix.f(_twin_other(a))", ("a",))
+    asked = probe(made, [site])
+    assert asked is not None
+    assert b"    _twin_tell(fix.f(_twin_other(a)), a)\n" in asked
+    twins = twin(made, [site], {"test_x": [((1,), "v")]})
+    assert twins is not None
+    assert b"_twin_check('test_x', fix.f(_twin_other(a)), a)\n" in twins
+    assert b"{'test_x': [((1,), 'v')]}" in twins
+
+
+def test_only_whole_plain_values_are_taken_from_a_probe() -> None:
+    assert told_value("AssertionError: swequarry-value:((), 'a:.b'):.") == ((), "a:.b")
+    assert told_value("AssertionError: swequarry-value:((), 'a ...") is None
+    assert told_value("AssertionError: swequarry-value:((), nan):.") is None
+    assert told_value("AssertionError: no plain value") is None
+
+
+def test_ids_of_both_frameworks_name_function_and_file() -> None:
+    pytest_id, unittest_id = TestId("a/test_b.py::C::test_x[1::2]"), TestId("test_x (a.test_b.C)")
+    assert function_name(pytest_id) == function_name(unittest_id) == "test_x"
+    paths = ["a/test_b.py", "test_c.py"]
+    assert file_of(pytest_id, paths) == file_of(unittest_id, paths) == "a/test_b.py"
+    assert renamed(pytest_id, "a/test_b.py", "a/test_9.py") == "a/test_9.py::C::test_x[1::2]"
+    assert renamed(unittest_id, "a/test_b.py", "a/test_9.py") == "test_x (a.test_9.C)"
