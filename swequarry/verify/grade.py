@@ -17,7 +17,7 @@ from swequarry.verify.passes import RunProblem
 from swequarry.verify.rig import Rig
 from swequarry.verify.runner import RunResult
 from swequarry.verify.sifting import Note
-from swequarry.verify.tamper import contradictions, telltales
+from swequarry.verify.tamper import contradictions, status_contradiction, telltales
 
 _SEED = 50_000
 """One for all runs: the code under test can see it, and shouldn't learn from it which run this is."""
@@ -89,7 +89,7 @@ class _Grading:
         run = self._run(case.test_files)
         judged = (*case.fail_to_pass, *case.pass_to_pass)
         failed = _not_passed(run, judged)
-        evidence = contradictions(run, judged)
+        evidence = contradictions(run, judged) or self._unlike_gold(run)
         if evidence:
             return self._end(Verdict.TAMPERED, Reason.REPORT, evidence[0].detail, failed, evidence)
         if failed:
@@ -98,11 +98,18 @@ class _Grading:
             message = f"{len(failed)} of {len(judged)} tests don't pass"
             message = f"{message} ({', '.join(limits)})" if limits else message
             return self._end(Verdict.NOT_RESOLVED, reason, message, failed)
-        if not run.report.complete:
-            return self._end(
-                Verdict.NOT_RESOLVED, Reason.TESTS, "; ".join(run.evidence) or "the run isn't whole"
-            )
+        if RunProblem.UNSOUND_REPORT in run.problems:
+            return self._end(Verdict.NOT_RESOLVED, Reason.TESTS, "; ".join(run.evidence))
         return self._canaries() or self._held_out() or self._end(Verdict.RESOLVED, Reason.ALL_PASSED)
+
+    def _unlike_gold(self, run: RunResult) -> tuple[Note, ...]:
+        """Return a contradiction between tests and status, unless a run of the gold patch shows the same."""
+        found = status_contradiction(run)
+        if found is None:
+            return ()
+        gold = self.rig.bench.delta(self.case.base, self.case.after)
+        measured = self.rig.run(gold, self.case.test_files, self.case.recipe, _SEED)
+        return () if status_contradiction(measured) is not None else (found,)
 
     def _canaries(self) -> Grade | None:
         canaries = self.case.canaries

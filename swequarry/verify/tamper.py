@@ -15,6 +15,7 @@ from swequarry.verify.passes import RunProblem
 from swequarry.verify.runner import RunResult
 from swequarry.verify.sifting import Note
 from swequarry.verify.survey import STRANGE_PLUGIN
+from swequarry.verify.testsource import file_of
 
 _ENDED_WELL = re.compile(r"\bexit status 0\b|\(status 0\)")
 _KILLED = re.compile(r"^no end was reported \(signal ")
@@ -51,12 +52,36 @@ def _contradictions(run: RunResult, judged: frozenset[TestId]) -> Iterator[Note]
     for path, reason in run.report.collection_errors:
         if reason.startswith(STRANGE_PLUGIN):
             yield Note(code="R3", place=path or "the checkout", detail=reason)
-        elif _ENDED_WELL.search(reason):
+        elif _ENDED_WELL.search(reason) and any(_hides(path, test) for test in judged):
             yield Note(code="R6", place=path or "the start", detail=reason)
     for result in run.report.results:
         claimed = result.outcome is TestOutcome.CRASHED and _ENDED_WELL.search(result.detail)
         if claimed and result.id in judged:
             yield Note(code="R6", place=result.id, detail=f"the run ended in it: {result.detail}")
+
+
+def _hides(path: str, test: TestId) -> bool:
+    """Whether a test can't be collected when a file can't be imported: its own, or one of a folder above."""
+    folder, _, name = path.rpartition("/")
+    above = name in {"__init__.py", "conftest.py", ""} and test.startswith(f"{folder}/" if folder else "")
+    return not path or above or file_of(test, [path]) is not None
+
+
+def status_contradiction(run: RunResult) -> Note | None:
+    """Return how a run's exit status contradicts what it says of its tests; a project may make it so.
+
+    pytest ends with 0 if nothing failed and with 1 if something did; only a plugin or a `conftest.py` that
+    sets the status itself changes that, which a run of the gold patch then shows too.
+    """
+    report = run.report
+    if run.passes > 1 or not report.complete or report.framework != "pytest":
+        return None
+    bad = [result for result in report.results if result.outcome in (TestOutcome.FAILED, TestOutcome.ERROR)]
+    failed = bool(bad or report.collection_errors)
+    if report.exit_status not in (0, 1) or not report.results or failed is (report.exit_status == 1):
+        return None
+    said = f"{len(bad)} tests failed" if failed else "no test failed"
+    return Note(code="R12", place="the report", detail=f"{said}, but the status is {report.exit_status}")
 
 
 def telltales(patch: bytes) -> tuple[Note, ...]:
