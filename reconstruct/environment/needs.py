@@ -19,6 +19,7 @@ from reconstruct.environment.evidence.model import Origin, Requested
 from reconstruct.environment.evidence.pytest_settings import is_plugin
 from reconstruct.environment.evidence.requirement_files import OPTIONAL_RANK, rank_name
 from reconstruct.environment.evidence.requirement_lines import Kind, name_of, parse_line
+from reconstruct.environment.evidence.shell import ALL
 from reconstruct.environment.evidence.tox_names import environment_for, holds, nearest_version
 from reconstruct.environment.facts import ProjectFacts
 from reconstruct.environment.knowledge import (
@@ -159,7 +160,8 @@ class _Chooser:
 
     def _with_extras(self, named: Requested) -> tuple[list[str], list[str]]:
         """Extras to install with the project, and the texts of extras that hold unwanted things."""
-        names = [n for n in named.extras if rank_name(n) is not None and suits(n)]
+        asked = [*named.extras, *(self._used_extras() if ALL in named.extras else ())]
+        names = [n for n in asked if n != ALL and rank_name(n) is not None and suits(n)]
         if not names:
             names = self._declared_extras(has_others=bool(named.requirements or named.groups))
         passed: list[str] = []
@@ -171,6 +173,15 @@ class _Chooser:
             else:
                 passed.append(name)
         return passed, texts
+
+    def _used_extras(self) -> list[str]:
+        """Declared extras for tests and development, and those of which the repository imports something."""
+        return [
+            name
+            for name in self._extras
+            if _DEV_NAME.fullmatch(name)
+            or any(is_runner_part(t) or self._is_imported(name_of(t)) for t in self._expand(name))
+        ]
 
     def _must_be_taken_apart(self, texts: list[str]) -> bool:
         """Whether an extra holds what isn't wanted, or pins of the runner that have to go."""
@@ -202,8 +213,9 @@ class _Chooser:
     def _group_texts(self, named: Requested, extras: list[str]) -> list[str]:
         """Groups that tox or CI name and those for tests, else (no runner yet) those for developing."""
         groups = [g for g in self._facts.groups if g.origin is not Origin.EXTRA]
-        asked = {canonicalize_name(n) for n in named.groups}
-        chosen = [g for g in groups if canonicalize_name(g.name) in asked and rank_name(g.name) is not None]
+        asked = {n if n == ALL else canonicalize_name(n) for n in named.groups}
+        chosen = [g for g in groups if canonicalize_name(g.name) in asked or (ALL in asked and suits(g.name))]
+        chosen = [g for g in chosen if rank_name(g.name) is not None]
         chosen += [g for g in groups if for_tests(g)]
         texts = [text for group in chosen for text in group.requirements]
         reached = [*named.requirements, *texts, *(t for e in extras for t in self._expand(e))]

@@ -166,3 +166,82 @@ def test_pin_of_a_lock_file_that_is_behind_the_requirements_is_left_out(tmp_path
 def test_pins_agree_with_themselves_and_with_pre_releases():
     assert agreeing(["a==1.0a1"], ["a==1.0a1", "a>=1.0a0"], "3.9") == ("a==1.0a1",)
     assert agreeing(["a==1.0"], ["not a requirement ==", "a!=1.0"], "3.9") == ()
+
+
+# --- what runners and CI name ------------------------------------------------------------------------
+
+NOXFILE = """
+    import nox
+    def tests_impl(session, extras="socks,fast"):
+        session.install("-r", "dev-requirements.txt")
+        session.install(f".[{extras}]")
+    @nox.session
+    def test(session):
+        tests_impl(session)
+    @nox.session
+    def test_other_codec(session):
+        session.install("othercodec")
+        tests_impl(session, extras="socks")
+    """
+EXTRAS = "extras_require={'socks': ['pysocks'], 'fast': ['cython'], 'docs': ['sphinx'], 'odd': ['zzz'], 'dev': ['jose']}"
+WITH_EXTRAS = f"from setuptools import setup\nsetup(name='demo', {EXTRAS})\n"
+
+
+def test_functions_that_a_session_calls_are_followed_and_variants_of_it_are_not(tmp_path):
+    files = {"setup.py": WITH_EXTRAS, "noxfile.py": NOXFILE, "dev-requirements.txt": "pytest==7\n"}
+    found = needs_of(tmp_path, files)
+    assert (found.extras, found.requirements) == (("socks", "fast"), ("pytest==7",))
+
+
+def test_session_passes_its_own_words_to_what_it_calls(tmp_path):
+    text = NOXFILE.replace("tests_impl(session)\n", "tests_impl(session, extras='fast')\n", 1)
+    files = {"setup.py": WITH_EXTRAS, "noxfile.py": text, "dev-requirements.txt": "pytest==7\n"}
+    assert needs_of(tmp_path, files).extras == ("fast",)
+
+
+@pytest.mark.parametrize(
+    ("command", "extras"),
+    [
+        ("flit install", {"socks", "dev"}),
+        ("flit install --symlink --deps=develop", {"dev"}),
+        ("flit install --deps develop --extras socks,fast", {"socks", "fast"}),
+        ("uv sync --all-extras", {"socks", "dev"}),
+        ("poetry install --all-extras", {"socks", "dev"}),
+    ],
+)
+def test_all_extras_are_those_that_the_repository_has_a_use_for(tmp_path, command, extras):
+    workflow = f"jobs:\n  test:\n    steps:\n      - run: {command}\n      - run: pytest\n"
+    files = {
+        "setup.py": WITH_EXTRAS,
+        ".github/workflows/ci.yml": workflow,
+        "demo/__init__.py": "import socks, pysocks\n",
+    }
+    assert set(needs_of(tmp_path, files).extras) - {"test"} == extras
+
+
+def test_script_that_ci_calls_is_read_wherever_it_lies(tmp_path):
+    files = {
+        "setup.py": WITH_EXTRAS,
+        ".travis.yml": "install:\n  - bash ./scripts/ci/install.sh\n",
+        "scripts/ci/install.sh": "pip install .[socks]\n. scripts/ci/install.sh\n",
+        "scripts/other.sh": "pip install .[fast]\n",
+    }
+    assert needs_of(tmp_path, files).extras == ("socks",)
+
+
+def test_name_from_a_file_that_is_executed_into_a_table_is_read(tmp_path):
+    setup = """
+        import os
+        from setuptools import setup
+        here = os.path.abspath(os.path.dirname(__file__))
+        about = {}
+        with open(os.path.join(here, "demo", "__about__.py"), "r") as f:
+            exec(f.read(), about)
+        setup(name=about["__title__"], version=about["__version__"])
+        """
+    files = {
+        "setup.py": textwrap.dedent(setup),
+        "demo/__about__.py": "__title__ = 'demo'\n__version__ = '1.2'\n",
+    }
+    facts = collect_facts(make_tree(tmp_path, files))
+    assert (facts.name, facts.version) == ("demo", "1.2")

@@ -12,9 +12,9 @@ from typing import Any, Final
 from reconstruct.environment.evidence.conda import index_requirement
 from reconstruct.environment.evidence.model import Install, Origin, PythonHint, Requested
 from reconstruct.environment.evidence.requirement_files import resolve
-from reconstruct.environment.evidence.shell import InstallCommand, install_commands
+from reconstruct.environment.evidence.shell import MAX_LINE_CHARS, InstallCommand, install_commands
 from reconstruct.environment.evidence.texts import Scalar, YamlReader, scalars
-from reconstruct.environment.evidence.tree import Notebook, SourceTree
+from reconstruct.environment.evidence.tree import Notebook, SourceTree, inside
 from reconstruct.environment.evidence.versions import python_version
 
 MAX_FILES: Final = 60
@@ -27,6 +27,7 @@ _YAML: Final = re.compile(
 _SCRIPT: Final = re.compile(
     r"(?:\.?ci|\.?travis|\.circleci|build_tools|continuous_integration|\.github)(?:/[\w.-]+){1,2}\.sh"
 )
+_WORD_ENDS: Final = re.compile(r"[\s;&|()\"']+")
 _OTHER_PURPOSE: Final = re.compile(
     r"(?<![a-z])(?:lint\w*|docs?|documentation|sphinx|format\w*|mypy|typing|type-?check\w*|types|flake8|pylint|black|isort|ruff"
     r"|release|publish|pypi|pypy\S*|pre-?commit|style|deploy|wheels?|bench\w*|asv|upstream|nightly|min\w*|oldest|codeql"
@@ -90,6 +91,7 @@ class _Reader:
         self._notes = notes
         self._yaml = YamlReader(tree, notes)
         self._lines: list[str] = []
+        self._scripts: set[str] = set()
 
     def yaml(self, path: str) -> None:
         data = self._yaml.parse(path)
@@ -104,10 +106,14 @@ class _Reader:
                 self._scalar(path, job, scalar.keys, scalar.text)
 
     def script(self, path: str) -> None:
+        if path in self._scripts or len(self._scripts) >= MAX_FILES:
+            return
+        self._scripts.add(path)
         text = self._tree.read(path, self._notes)
         if text and not _OTHER_PURPOSE.search(path.rsplit("/", 1)[-1]):
-            self._lines = text.split("\n")
+            outer, self._lines = self._lines, text.split("\n")
             self._run(path, path, text)
+            self._lines = outer
 
     def _scalar(self, path: str, job: str, keys: tuple[str, ...], text: str) -> None:
         named = [key for key in keys if key]
@@ -128,7 +134,7 @@ class _Reader:
                 self._python(path, python_version(match[1]), match[0])
             if last.upper() == "PYTHON" or last.upper().startswith("PYTHON_VERSION"):
                 self._python(path, python_version(text), text)
-        if "install" in text or "test" in text:
+        if any(word in text for word in ("install", "test", "sync")):
             self._run(path, job, text)
 
     def _python(self, path: str, version: str | None, token: str) -> None:
@@ -154,6 +160,10 @@ class _Reader:
                     self.found.installs.append(install)
                     values = requested.requirements + requested.extras + requested.local
                     self._notes.note("ci_install", f"{job}: {' '.join(values)}", path, self._line_of(script))
+        for word in _WORD_ENDS.split(script[:MAX_LINE_CHARS]):
+            called = inside("", word) if word.endswith(".sh") else None
+            if called is not None and self._tree.has(called):
+                self.script(called)
 
     def _requested(self, path: str, command: InstallCommand) -> Requested:
         if command.tool == "conda":

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from reconstruct.environment.evidence.executed import fill_executed
 from reconstruct.environment.evidence.model import Group, Metadata, Origin, PythonHint
 from reconstruct.environment.evidence.requirement_files import read_requirement_file
 from reconstruct.environment.evidence.requirement_lines import Kind, parse_requirement_text
@@ -34,6 +35,7 @@ def read_setup_py(tree: SourceTree, notes: Notebook) -> Metadata:
     static.run(module.body)
     if function is not None:
         static.run(function.body)
+    fill_executed(module, static, tree, notes)
     return _from_arguments(dict(_arguments(call, static)), call, text, notes)
 
 

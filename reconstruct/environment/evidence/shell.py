@@ -8,6 +8,8 @@ from typing import Final
 
 from reconstruct.environment.evidence.requirement_lines import Kind, RequirementLine, parse_line
 
+ALL: Final = "*"
+"""Among extras or groups: every one that the project declares."""
 MAX_COMMANDS: Final = 500
 MAX_LINE_CHARS: Final = 4_000
 _SEPARATORS: Final = re.compile(r"&&|\|\||;|\||\n")
@@ -132,6 +134,8 @@ def _command(words: list[str]) -> InstallCommand | None:
         return InstallCommand(tool="apt", names=tuple(_plain(rest[rest.index("install") + 1 :])))
     if tool in {"poetry", "pdm", "uv"} and rest[:1] in (["install"], ["sync"], ["run"]):
         return _project(tool, rest)
+    if tool == "flit" and rest[:1] == ["install"]:
+        return _flit(rest[1:])
     return None
 
 
@@ -167,9 +171,9 @@ def _plain(words: list[str]) -> Iterator[str]:
 
 
 def _project(tool: str, words: list[str]) -> InstallCommand | None:
-    """`poetry install -E x --with y`, `pdm install -G z`, `uv sync --extra x --group y`."""
-    extras: list[str] = []
-    groups: list[str] = []
+    """`poetry install -E x --with y`, `pdm install -G z`, `uv sync --extra x --group y`, `--all-extras`."""
+    extras: list[str] = [ALL] if "--all-extras" in words else []
+    groups: list[str] = [ALL] if "--all-groups" in words else []
     waiting = iter(words)
     for word in waiting:
         flag, _, value = word.partition("=")
@@ -184,3 +188,15 @@ def _project(tool: str, words: list[str]) -> InstallCommand | None:
         if extras or groups
         else None
     )
+
+
+def _flit(words: list[str]) -> InstallCommand | None:
+    """`flit install` takes all extras, `--extras a,b` some, `--deps develop` those to develop with."""
+    options = dict(zip(words, [*words[1:], ""], strict=False))
+    options |= dict(word.split("=", 1) for word in words if "=" in word)
+    of_deps = {"all": (ALL,), "develop": ("test", "dev")}
+    extras = of_deps.get(options.get("--deps", "all"), ())
+    if options.get("--extras"):
+        extras = tuple(name for name in re.split(r"[,\s]+", options["--extras"]) if name)
+        extras = (ALL,) if extras == ("all",) else extras
+    return InstallCommand(tool="project", extras=extras) if extras else None
