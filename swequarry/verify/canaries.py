@@ -7,6 +7,7 @@ first and alone where there is any: an object that says it equals everything wou
 """
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
@@ -22,6 +23,10 @@ _SWAPS = {
     "assertNotEqual": "assertEqual",
 }
 _OPPOSITE = {**_SWAPS, **{new: old for old, new in _SWAPS.items() if old != "assertNotEqual"}}
+_EXACT = re.compile(
+    r"assert(?:Equals?|(?:List|Dict|Tuple|Set|Sequence|Count|MultiLine)Equal)|assert_equal|eq_"
+)
+"""Assertions of plain equality. Others compare within bounds, so that a near value may meet both."""
 _RAISES = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage"}
 )
@@ -63,7 +68,7 @@ def _equalities(source: TestSource, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Assert):
         for part in _parts(node.test):
             if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq):
-                yield _wrong(source, part.left, part.comparators[0])
+                yield _wrong(source, part.left, part.comparators[0], exact=not _is_near(part))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         name, arguments = _called(node.value), node.value.args
         plain = not any(isinstance(argument, ast.Starred) for argument in arguments)
@@ -71,16 +76,23 @@ def _equalities(source: TestSource, node: ast.AST) -> Iterator[Edit]:
             name.lower().startswith("assert") and name not in _OPPOSITE and name not in _RAISES | _WARNS
         )
         if compares and plain and len(arguments) > 1:
-            yield _wrong(source, arguments[0], arguments[1])
+            exact = _EXACT.fullmatch(name) is not None and not _is_near(node.value)
+            yield _wrong(source, arguments[0], arguments[1], exact=exact)
 
 
 def _parts(test: ast.expr) -> list[ast.expr]:
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
-def _wrong(source: TestSource, left: ast.expr, right: ast.expr) -> Edit:
+def _is_near(node: ast.AST) -> bool:
+    """Whether a comparison allows for some distance (`pytest.approx` and its like)."""
+    names = [getattr(inner, "attr", getattr(inner, "id", "")) for inner in ast.walk(node)]
+    return any("approx" in name.lower() or "close" in name.lower() for name in names)
+
+
+def _wrong(source: TestSource, left: ast.expr, right: ast.expr, *, exact: bool) -> Edit:
     """Return the edit that gives the expected one of two values another value, or another kind."""
-    for side in (right, left):
+    for side in (right, left) if exact else ():
         constants = [node for node in ast.walk(side) if isinstance(node, ast.Constant)]
         for node in constants if _is_literal(side) else ():
             try:

@@ -140,7 +140,7 @@ class _Grading:
 
     def _held_out(self) -> Grade | None:
         held_out = self.case.held_out
-        if held_out is None or not held_out.twins:
+        if held_out is None or not held_out.files:
             return None
         twins = [twin for twin, _ in held_out.twins]
         run = self._run(sorted(file.path for file in held_out.files), held_out.files)

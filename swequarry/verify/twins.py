@@ -123,6 +123,8 @@ def unlike(value: object) -> object:
         return {**value, first: unlike(value[first])}
     if isinstance(value, bool):
         return not value
+    if isinstance(value, float):
+        return value * 2 + 1  # far enough for no value to be near both
     try:
         return another(value)
     except ValueError:
