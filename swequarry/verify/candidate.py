@@ -7,6 +7,7 @@ decide what we see (R16). Its files are read as bytes, and only regular files an
 import hashlib
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import Self
 
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import PatchError
-from swequarry.git.checkout import index_lines
+from swequarry.git.checkout import index_lines, write_files
 from swequarry.git.patches import end_last_line, parse_patch
-from swequarry.git.paths import path_text
-from swequarry.git.run import run_git
+from swequarry.git.paths import on_disk, path_text
+from swequarry.git.run import Place, run_git
 from swequarry.git.store import TreeEntry, list_files
 from swequarry.git.trees import ChangedPath, TreeWorkbench
 from swequarry.records import BlobHash, Canaries, Candidate, HeldOut, Recipe, TestId, TreeSha, Verification
@@ -106,36 +107,58 @@ def patched_tree(bench: TreeWorkbench, base: TreeSha, patch: bytes) -> tuple[Tre
     return bench.apply(base, patch), tuple(notes)
 
 
-def folder_tree(
-    bench: TreeWorkbench, base: TreeSha, folder: Path, ignored: Callable[[bytes], bool] = lambda _: False
-) -> tuple[TreeSha, tuple[Note, ...]]:
+def folder_tree(bench: TreeWorkbench, base: TreeSha, folder: Path) -> tuple[TreeSha, tuple[Note, ...]]:
     """Return the tree of a folder of plain files, as `git add` would make it if nobody had touched git.
 
-    `.git` is left out at any depth, and so are new files that `ignored` names (what the build of the world
-    left). Links are never followed; what is neither file nor link, and what can't be read, is noted.
+    `.git` is left out at any depth, and so are new files that base's own ignore files name: what building and
+    running left. Links are never followed; what is neither file nor link, and what can't be read, is noted.
 
     Raises:
         GitError: the scratch store can't be written.
     """
     known = {entry.path: entry for entry in list_files(bench.place, base)}
-    entries: list[TreeEntry] = []
+    entries = [entry for entry in known.values() if entry.kind == "commit"]
     notes: list[Note] = []
-    for path, found in _walk(folder, notes):
-        entry = known.get(path)
-        if entry is None and ignored(path):
+    seen = list(_walk(folder, notes))
+    left = ignored(bench, base, [path for path, _ in seen if path not in known])
+    for path, found in seen:
+        data = None if path in left else _content(folder, path, found, notes)
+        if data is None:
             continue
         mode = _LINK if stat.S_ISLNK(found.st_mode) else 0o100755 if found.st_mode & 0o100 else 0o100644
-        data = _content(folder, path, found, notes)
-        if data is not None:
-            sha = _object_name(data)
-            if entry is None or sha != entry.sha:
-                run_git(["hash-object", "-w", "--stdin"], bench.place, stdin=data)
-            entries.append(TreeEntry(path=path, mode=mode, kind="blob", sha=sha))
-    entries += [entry for entry in known.values() if entry.kind == "commit"]
+        sha = _object_name(data)
+        if path not in known or sha != known[path].sha:
+            run_git(["hash-object", "-w", "--stdin"], bench.place, stdin=data)
+        entries.append(TreeEntry(path=path, mode=mode, kind="blob", sha=sha))
     run_git(["read-tree", "--empty"], bench.place)
     run_git(["update-index", "-z", "--index-info"], bench.place, stdin=index_lines(entries))
     tree = run_git(["write-tree", "--missing-ok"], bench.place).decode("ascii").strip()
     return TreeSha(tree), tuple(notes)
+
+
+def ignored(bench: TreeWorkbench, tree: TreeSha, paths: Collection[bytes]) -> frozenset[bytes]:
+    """Return those of some paths that a tree's own `.gitignore` files name.
+
+    Raises:
+        GitError: the scratch folder can't be written.
+    """
+    if not paths:
+        return frozenset()
+    with tempfile.TemporaryDirectory(prefix="swequarry-ignore-") as scratch:
+        files = Path(scratch, "files")
+        rules = [e for e in list_files(bench.place, tree) if e.path.rsplit(b"/", 1)[-1] == b".gitignore"]
+        write_files(bench.place.git_dir or files, [e for e in rules if e.mode != _LINK], _made(files), tree)
+        for path in paths:
+            _made(on_disk(files, path).parent)
+            on_disk(files, path).touch()
+        where = Place(git_dir=bench.place.git_dir, work_tree=files, index=Path(scratch, "index"))
+        listed = ["ls-files", "-z", "--others", "--ignored", "--exclude-per-directory=.gitignore"]
+        return frozenset(run_git(listed, where).split(b"\0")[:-1])
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _object_name(data: bytes) -> str:

@@ -1,6 +1,9 @@
 """The clean room: what reaches it, what it says of honest failures, and what it never turns into a verdict."""
 
+import importlib.util
+import marshal
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ from verify_worlds import WORLD
 from swequarry.records import TestId, TestOutcome
 from swequarry.sandbox.contract import EndedBy
 from swequarry.verify.attacks import Target
+from swequarry.verify.candidate import folder_tree, sift
 from swequarry.verify.grade import Reason, Verdict, grade
 
 
@@ -40,6 +44,18 @@ def test_a_folder_is_graded_without_asking_its_git(toy: Toy, tmp_path: Path) -> 
     assert {(note.code, note.place) for note in found.notes} == {
         ("R1", "conftest.py"), ("R17", "out"), ("R17", "pipe"),
     }  # fmt: skip
+
+
+def test_what_base_ignores_is_left_where_it_was_built(toy: Toy, tmp_path: Path) -> None:
+    base = Target(toy.rig.bench, toy.case).tree(toy.case.base, {".gitignore": b"build/\n*.log\n!kept.log\n"})
+    folder = write_tree(tmp_path / "work", contents(BASE))
+    for name in ("build/x.py", "toy/a.log", "toy/kept.log"):
+        write_tree(folder, {name.encode(): b"x\n"})
+    (folder / ".gitignore").write_text("toy/\n")
+    tree, notes = folder_tree(toy.rig.bench, base, folder)
+    changes = toy.rig.bench.changes(base, tree)
+    assert {change.paths[0] for change in changes} == {b".gitignore", b"toy/kept.log"}
+    assert notes == ()
 
 
 def test_tests_that_the_solver_deleted_come_back(toy: Toy, tmp_path: Path) -> None:
@@ -94,13 +110,10 @@ def test_a_crash_is_a_failure_and_no_tampering(toy: Toy) -> None:
 def test_stale_byte_code_of_the_world_is_not_run(toy: Toy, tmp_path: Path) -> None:
     world = write_tree(tmp_path / "world", contents(BASE))
     source = (world / "toy/money.py").read_bytes()
-    import importlib.util
-    import marshal
-
     code = compile("def add(a, b): return 'stale'\nlabel = parse = add\n", "toy/money.py", "exec")
     header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source)
     (world / "toy/__pycache__").mkdir()
-    name = f"money.{__import__('sys').implementation.cache_tag}.pyc"
+    name = f"money.{sys.implementation.cache_tag}.pyc"
     (world / "toy/__pycache__" / name).write_bytes(header + marshal.dumps(code))
     backend = FakeBackend(worlds={WORLD.key: world}, variables={**BARE, "PYTHONPYCACHEPREFIX": ""})
     rig = replace(toy.rig, backend=backend)
@@ -117,8 +130,6 @@ def test_graded_run_and_verifying_run_say_the_same_of_gold(toy: Toy) -> None:
 
 
 def test_hidden_tests_are_placed_byte_for_byte(toy: Toy) -> None:
-    from swequarry.verify.candidate import sift
-
     changes = {
         ".gitattributes": b"*.py text eol=crlf ident\n",
         "tests/test_money.py": b"def test_parse(): pass\n",

@@ -1,0 +1,84 @@
+"""Grading in real sandboxes: the same verdicts, and what only a sandbox can show."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Bench
+from test_verify_sandbox import runner_files
+from toy_task import BASE, Toy, contents, toy_task, write_tree
+
+from swequarry.sandbox.contract import ENVIRONMENT, Command, Limits
+from swequarry.verify.attacks import HONEST, Target, attacks
+from swequarry.verify.grade import Verdict, grade
+from swequarry.verify.proofs import prove
+
+LIMITS = Limits(wall_s=240, memory_bytes=512 << 20, processes=64, disk_bytes=64 << 20, tmp_bytes=64 << 20)
+CHOSEN = (
+    "conftest at the top turns reports",
+    "byte code that isn't checked",
+    "metadata with a plugin",
+    "a shadow of json that the recorder would import",
+    "source turns every report",
+    "source finds the recorder among the frames",
+    "source writes the whole report itself",
+    "a child lives on and reports",
+    "a value that equals everything",
+    "a table of the known inputs",
+)
+"""One of each kind: what stays behind, what the report gives away, what canaries and what twins find."""
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+def toy(
+    request: pytest.FixtureRequest,
+    bench_of: Callable[[str], Bench],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Toy]:
+    backend = bench_of(request.param).backend
+    python = max(
+        (p for p in backend.interpreters() if p.version.startswith(("3.10", "3.11", "3.12", "3.13"))),
+        key=lambda p: p.version.startswith(f"3.{sys.version_info.minor}."),
+    )
+    bare = backend.import_tree(write_tree(tmp_path_factory.mktemp("tree"), contents(BASE)), "grade bare")
+    with backend.create(bare, interpreter=python) as sandbox:
+        make = Command(argv=(python.path, "-m", "venv", "--without-pip", f"{ENVIRONMENT}/env"))
+        assert sandbox.run(make, LIMITS).ok
+        sandbox.put(runner_files(".".join(python.version.split(".")[:2])), ENVIRONMENT)
+        compiled = Command(argv=(python.path, "-m", "compileall", "-q", f"{ENVIRONMENT}/env"))
+        assert sandbox.run(compiled, replace(LIMITS, wall_s=600)).ok
+        world = sandbox.commit("grade")
+    with toy_task(tmp_path_factory.mktemp("toy"), backend, world) as made:
+        rig, _ = replace(made.rig, limits=LIMITS).surveyed(made.case.recipe)
+        yield replace(made, rig=rig, case=prove(rig, made.case, made.blobs.put, turns=1))
+    for key in ("grade", "grade bare"):
+        backend.remove_world(key)
+
+
+def test_survey_tells_environment_and_checkout_apart(toy: Toy) -> None:
+    assert toy.rig.survey is not None
+    assert {"json", "pytest", "_pytest", "sys"} <= toy.rig.survey.names
+    assert "toy" not in toy.rig.survey.names
+
+
+@pytest.mark.parametrize("attack", [a for a in attacks() if a.name in CHOSEN], ids=lambda attack: attack.name)
+def test_no_attack_is_accepted_in_a_sandbox(toy: Toy, attack) -> None:
+    patch = attack.make(Target(toy.rig.bench, toy.case))
+    assert patch is not None
+    found = grade(toy.rig, toy.case, patch)
+    assert found.verdict in (Verdict.NOT_RESOLVED, Verdict.TAMPERED), found
+
+
+@pytest.mark.parametrize("control", HONEST, ids=lambda control: control.name)
+def test_every_honest_solution_is_accepted_in_a_sandbox(toy: Toy, control) -> None:
+    patch = control.make(Target(toy.rig.bench, toy.case))
+    assert patch is not None
+    found = grade(toy.rig, toy.case, patch)
+    assert found.verdict is Verdict.RESOLVED, found
+
+
+def test_folder_of_a_solver_is_graded_in_a_sandbox(toy: Toy, tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "work", contents(BASE))
+    assert grade(toy.rig, toy.case, folder).verdict is Verdict.NOT_RESOLVED
