@@ -45,7 +45,7 @@ def _causes() -> tuple[_Cause, ...]:
         )
     except (yaml.YAMLError, KeyError, TypeError, re.error) as error:
         raise InputError(
-            f"the data file failure_causes.yaml of this installation is damaged: {error!r}"
+            f"the data file failure_causes.yaml of this installation is damaged: {error!r}; install it again"
         ) from error
 
 

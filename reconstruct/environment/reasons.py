@@ -14,7 +14,7 @@ from reconstruct.environment.requirement_sets import RUNNER
 from swequarry.records import Evidence, Recipe
 
 _NO_REQUIREMENT = frozenset(
-    {"requires_python", "classifier", "name", "layout", "test_framework", "lock_file"}
+    {"requires_python", "classifier", "name", "layout", "test_framework", "lock_file", "locked_versions"}
 )
 _COMMANDS = ("ci_install", "nox_install", "tox_install", "override")
 """Keys of evidence whose value is a line with several names in it."""
@@ -74,7 +74,7 @@ def why_cutoff(recipe: Recipe, moments: tuple[datetime, datetime]) -> str:
 def origins_of(text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Return the places that name the distribution of a requirement, best first: `path:line (key)`.
 
-    Empty where no line names it: then it is there because files import it, or a repair rule asked for it.
+    Empty where no line names it: files import it, the lock file bounds it, or a repair rule asked for it.
     """
     name = name_of(text)
     exact = [entry for entry in evidence if _speaks_of(entry, name) and entry.value == text]

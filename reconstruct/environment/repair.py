@@ -62,7 +62,7 @@ def repair_rules() -> tuple[RepairRule, ...]:
         return tuple(_rule(entry) for entry in yaml.safe_load(text))
     except (yaml.YAMLError, KeyError, TypeError, ValueError, re.error) as error:
         raise InputError(
-            f"the data file repair_rules.yaml of this installation is damaged: {error!r}"
+            f"the data file repair_rules.yaml of this installation is damaged: {error!r}; install it again"
         ) from error
 
 

@@ -19,6 +19,7 @@ CASES = [
     ("/bin/sh: 1: cmake: not found", "needs_tool: cmake"),
     ("FileNotFoundError: [Errno 2] No such file or directory: 'swig'", "needs_tool: swig"),
     ("psycopg2.OperationalError: connection to PostgreSQL failed: Connection refused", "needs_service: PostgreSQL"),
+    ("django.db.utils: could not connect to server at port 5432, is mysql there", "needs_service: mysql"),
     ("redis.exceptions.ConnectionError: Error 111 connecting: Connection refused by redis", "needs_service: redis"),
     ("Because internal-lib was not found in the package registry, your requirements", "needs_other_index: internal-lib"),
     ("socket.gaierror: [Errno -3] Temporary failure in name resolution", "needs_network"),
