@@ -134,12 +134,24 @@ def _ignore(_number: int, _frame: FrameType | None) -> None:
     """A handler, since SIG_IGN would be inherited by the commands that the worker runs."""
 
 
+def leave_none_ignored() -> None:
+    """Let commands have every signal as tests expect it, also under nohup and in the background of a script.
+
+    Those make us ignore SIGHUP, SIGINT and SIGQUIT, and what is ignored is inherited. Python's own two are
+    restored where a command is started.
+    """
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _ignore)
+
+
 def serve(connection: Connection, setup: WorkerSetup) -> None:
     """Be a worker until the driver sends None or is gone."""
     os.setsid()
     _die_with(setup.driver_pid)
     os.dup2(2, 1)  # stdout belongs to what the driver's command prints
     logging.getLogger().setLevel(logging.INFO)  # for the items' logs; no other handler is set here
+    leave_none_ignored()
     signal.signal(signal.SIGINT, _ignore)
     signal.signal(signal.SIGTERM, _stop_now)
     ledger = Ledger.open(setup.ledger)

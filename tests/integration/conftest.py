@@ -13,6 +13,7 @@ import pytest
 from swequarry.config import SandboxSettings
 from swequarry.delta import TreeDelta
 from swequarry.errors import SandboxError
+from swequarry.pipeline.worker import leave_none_ignored
 from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.contract import (
     Command,
@@ -24,6 +25,7 @@ from swequarry.sandbox.contract import (
 )
 from swequarry.sandbox.docker_engine import LABEL_STORE, DockerEngine
 
+leave_none_ignored()  # as a worker does: these tests may be run under nohup
 QUICK = Limits(wall_s=60, disk_bytes=64 << 20, tmp_bytes=64 << 20, memory_bytes=1 << 30, processes=200)
 
 
