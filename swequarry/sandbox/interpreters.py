@@ -49,13 +49,21 @@ def origin_of(python: Interpreter) -> str:
     return "system" if prefix == Path("/usr") else "other"
 
 
+def _found(folder: Path, pattern: str) -> list[Path]:
+    """Return what a pattern finds; nothing in folders closed to us: a PATH handed on by root names some."""
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []
+
+
 def _folders() -> Iterator[Path]:
     yield Path(sys.base_prefix) / "bin"
     for root in _pyenv_roots():
-        yield from sorted(root.glob("versions/*/bin"))
-    yield from sorted(_uv_folder().glob("*/bin"))
+        yield from _found(root, "versions/*/bin")
+    yield from _found(_uv_folder(), "*/bin")
     for pattern in ("python*/bin", "python/*/bin"):
-        yield from sorted(Path("/opt").glob(pattern))
+        yield from _found(Path("/opt"), pattern)
     yield from (Path("/usr/bin"), Path("/usr/local/bin"))
     yield from (Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part.startswith("/"))
 
@@ -65,7 +73,7 @@ def _candidates(folders: Iterable[Path]) -> Iterator[Path]:
     seen = set()
     for folder in folders:
         for name in _NAMES:
-            for path in sorted(folder.glob(name)):
+            for path in _found(folder, name):
                 real = path.resolve()
                 if real not in seen and os.access(real, os.X_OK) and real.is_file():
                     seen.add(real)
