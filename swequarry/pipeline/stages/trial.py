@@ -15,8 +15,8 @@ from swequarry.verify.targets import select_targets
 
 _UNEQUIPPED = re.compile(r"ModuleNotFoundError|ImportError|No module named|fixture '\w+' not found")
 _ENOUGH_S = 300.0
-"""A trial that is cut off after this, with tests that passed, is good enough and isn't bettered: what would
-better it depends on how far it came."""
+"""A trial that is cut off after this without an error of import says nothing against its environment: that
+tests are slow is for the verifier to judge. Nor is it bettered: what would depends on how far it came."""
 _RAN = frozenset({TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.XFAILED, TestOutcome.XPASSED})
 
 
@@ -47,7 +47,7 @@ class Trial:
             places = "\n".join(f"{one.name} is imported from {one.file}" for one in run.foreign_modules)
             return TrialResult(ok=False, log=trial_log(run) + b"\n" + places.encode())
         passed = sum(result.outcome is TestOutcome.PASSED for result in run.report.results)
-        if RunProblem.WALL_LIMIT in run.problems and passed:
+        if RunProblem.WALL_LIMIT in run.problems and not run.report.collection_errors:
             return TrialResult(ok=True, log=b"", score=passed)
         return TrialResult(ok=passed > 0 or _ran(run.report), log=trial_log(run), score=passed)
 
