@@ -29,11 +29,12 @@ class FilePool:
     def share(self, tree: Path) -> int:
         """Replace the files of a tree by links to equal files of the pool; return the bytes saved.
 
-        What can't be read, linked or moved stays as it is: sharing is thrift, not meaning.
+        What can't be read, linked or moved stays as it is, whatever the reason (a file system without
+        hard links, a closed folder, a full disk): sharing is thrift, not meaning.
         """
         saved = 0
         for path, status in _plain_files(os.fsencode(tree)):
-            with contextlib.suppress(PermissionError):
+            with contextlib.suppress(OSError):
                 saved += self._share_file(path, status)
         return saved
 

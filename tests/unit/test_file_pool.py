@@ -92,3 +92,16 @@ def test_a_folder_that_may_not_be_changed_costs_nothing_else(tmp_path: Path, poo
     closed.chmod(0o755)
     assert free.samefile(tmp_path / "a" / "x")
     assert (closed / "x").read_bytes() == b"equal"
+
+
+def test_a_file_system_without_links_keeps_its_files(
+    tmp_path: Path, pool: FilePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = make(tmp_path / "a" / "x")
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    assert pool.share(tmp_path / "a") == 0
+    assert first.read_bytes() == b"equal"
