@@ -4,7 +4,6 @@ A release holds most files of the tree that it was made from. A member of an arc
 an absent file *is* that file: nothing else of a release is ever used, so nothing of a later tree comes in.
 """
 
-import hashlib
 import tarfile
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 
+from swequarry.git.store import blob_id
 from swequarry.sandbox.index_pages import IndexFile, normalise
 from swequarry.sandbox.index_proxy import IndexSource
 
@@ -28,11 +28,6 @@ MAX_MEMBER_BYTES: Final = 512 * 1024**2
 RELEASES: Final = 6
 """How many releases are looked into, those nearest to the day."""
 _FAR: Final = timedelta.max
-
-
-def git_blob_id(data: bytes) -> str:
-    """Return the id that git gives to a file's bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def recover(
@@ -57,7 +52,7 @@ def recover(
                 continue
             names = {path.rpartition("/")[2] for path in left.values()}
             for data in _members(archive, file.filename, names):
-                if left.pop(git_blob_id(data), None) is not None:
+                if left.pop(blob_id(data), None) is not None:
                     add(data)
     return frozenset(absent.keys() - left.keys())
 

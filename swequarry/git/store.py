@@ -1,5 +1,6 @@
 """Object stores: what is in them, seen without the settings and refs of the repository they belong to."""
 
+import hashlib
 import os
 import re
 import subprocess
@@ -28,6 +29,11 @@ class TreeEntry:
     mode: int
     kind: str
     sha: str
+
+
+def blob_id(data: bytes) -> str:
+    """Return the id that git gives to a file's bytes (40 hex digits of SHA-1)."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def parse_tree_entries(listing: bytes) -> tuple[TreeEntry, ...]:

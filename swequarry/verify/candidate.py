@@ -4,7 +4,6 @@ No git command is ever run in a folder of the solver's: its settings, hooks, fil
 decide what we see (R16). Its files are read as bytes, and only regular files and links count.
 """
 
-import hashlib
 import os
 import stat
 import tempfile
@@ -19,11 +18,12 @@ from swequarry.git.checkout import index_lines, write_files
 from swequarry.git.patches import end_last_line, parse_patch
 from swequarry.git.paths import on_disk, path_text
 from swequarry.git.run import Place, run_git
-from swequarry.git.store import TreeEntry, list_files
+from swequarry.git.store import TreeEntry, blob_id, list_files
 from swequarry.git.trees import ChangedPath, TreeWorkbench
 from swequarry.records import BlobHash, Canaries, Candidate, HeldOut, Recipe, TestId, TreeSha, Verification
 from swequarry.verify.pytestconfig import same_settings, with_settings_of
 from swequarry.verify.sifting import Fate, Ground, Note, Sieve
+from swequarry.verify.states import state_trees
 from swequarry.verify.survey import Survey
 from swequarry.verify.targets import path_bytes
 
@@ -61,10 +61,9 @@ class Case:
         """Make the trees of a verified candidate from its patches.
 
         Raises:
-            PatchError, ObjectMissingError, StorageError: as `state_deltas`.
+            PatchError, ObjectMissingError, StorageError: as `state_trees`.
         """
-        before = bench.apply(candidate.base_tree, get_blob(candidate.test_patch))
-        after = bench.apply(before, get_blob(candidate.gold_patch))
+        before, after = state_trees(bench, candidate, get_blob)
         return cls(
             base=candidate.base_tree,
             before=before,
@@ -126,7 +125,7 @@ def folder_tree(bench: TreeWorkbench, base: TreeSha, folder: Path) -> tuple[Tree
         if data is None:
             continue
         mode = _LINK if stat.S_ISLNK(found.st_mode) else 0o100755 if found.st_mode & 0o100 else 0o100644
-        sha = _object_name(data)
+        sha = blob_id(data)
         if path not in known or sha != known[path].sha:
             run_git(["hash-object", "-w", "--stdin"], bench.place, stdin=data)
         entries.append(TreeEntry(path=path, mode=mode, kind="blob", sha=sha))
@@ -159,10 +158,6 @@ def ignored(bench: TreeWorkbench, tree: TreeSha, paths: Collection[bytes]) -> fr
 def _made(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _object_name(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _walk(folder: Path, notes: list[Note]) -> Iterator[tuple[bytes, os.stat_result]]:

@@ -18,14 +18,14 @@ class Workbench(Protocol):
         """Return what turns the files of one tree into those of another."""
 
 
-def state_deltas(
+def state_trees(
     workbench: Workbench, candidate: Candidate, get_blob: Callable[[BlobHash], bytes]
-) -> dict[State, TreeDelta]:
-    """Return the delta of each state to the base tree, made from the candidate's patches.
+) -> tuple[TreeSha, TreeSha]:
+    """Return the trees of before and after, made from the candidate's patches in the workbench's store.
 
     Raises:
         PatchError: a patch doesn't apply, or the trees aren't those that the candidate names.
-        ObjectMissingError: a file that a state needs is missing from the mirror.
+        ObjectMissingError: a file that a patch changes is missing from the mirror.
         StorageError: a patch is missing from the blob store.
     """
     before = workbench.apply(candidate.base_tree, get_blob(candidate.test_patch))
@@ -39,6 +39,20 @@ def state_deltas(
                 f"{candidate.instance_id}: the patches give tree {made} for the state {state.value}, "
                 f"the candidate names {named}; mine it again"
             )
+    return before, after
+
+
+def state_deltas(
+    workbench: Workbench, candidate: Candidate, get_blob: Callable[[BlobHash], bytes]
+) -> dict[State, TreeDelta]:
+    """Return the delta of each state to the base tree, made from the candidate's patches.
+
+    Raises:
+        PatchError: a patch doesn't apply, or the trees aren't those that the candidate names.
+        ObjectMissingError: a file that a state needs is missing from the mirror.
+        StorageError: a patch is missing from the blob store.
+    """
+    before, after = state_trees(workbench, candidate, get_blob)
     return {
         State.BASE: TreeDelta(),
         State.BEFORE: workbench.delta(candidate.base_tree, before),

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconstruct.absent_files import MAX_ARCHIVE_BYTES, RELEASES, git_blob_id, nearest, recover
+from reconstruct.absent_files import MAX_ARCHIVE_BYTES, RELEASES, nearest, recover
+from swequarry.git.store import blob_id
 from swequarry.sandbox.index_pages import IndexFile
 
 DAY = datetime(2020, 6, 1, tzinfo=UTC)
@@ -69,15 +70,15 @@ def test_a_member_counts_by_its_hash_not_by_its_name(tmp_path: Path, kind: str) 
     members = {"mine/a/data.bin": OTHER, "mine/b/data.bin": WANTED, "mine/later.py": b"the fix"}
     index = FakeIndex(tmp_path, {name: archive(kind, members)})
     added: list[bytes] = []
-    absent = {git_blob_id(WANTED): "src/mine/b/data.bin", "0" * 40: "src/mine/never.bin"}
-    assert recover(absent, "Mine", DAY, index, added.append) == {git_blob_id(WANTED)}
+    absent = {blob_id(WANTED): "src/mine/b/data.bin", "0" * 40: "src/mine/never.bin"}
+    assert recover(absent, "Mine", DAY, index, added.append) == {blob_id(WANTED)}
     assert added == [WANTED]
 
 
 def test_the_search_ends_with_the_last_file_found(tmp_path: Path) -> None:
     wheel = archive("whl", {"x": WANTED})
     index = FakeIndex(tmp_path, {"mine-1.0-py3-none-any.whl": wheel, "mine-1.1-py3-none-any.whl": wheel})
-    recover({git_blob_id(WANTED): "x"}, "mine", DAY, index, lambda _: None)
+    recover({blob_id(WANTED): "x"}, "mine", DAY, index, lambda _: None)
     assert index.fetched == ["mine-1.0-py3-none-any.whl"]
 
 
@@ -86,12 +87,12 @@ def test_a_broken_archive_is_passed_over(tmp_path: Path, broken: bytes) -> None:
     good = archive("tar.gz", {"mine-1.1/x": WANTED})
     named = {"mine-1.0-py3-none-any.whl": broken, "mine-1.0.tar.gz": broken, "mine-1.1.tar.gz": good}
     index = FakeIndex(tmp_path, named)
-    assert recover({git_blob_id(WANTED): "x"}, "mine", DAY, index, lambda _: None)
+    assert recover({blob_id(WANTED): "x"}, "mine", DAY, index, lambda _: None)
 
 
 def test_an_unknown_distribution_gives_nothing(tmp_path: Path) -> None:
     index = FakeIndex(tmp_path, {})
-    assert recover({git_blob_id(WANTED): "x"}, "unknown", DAY, index, lambda _: None) == frozenset()
+    assert recover({blob_id(WANTED): "x"}, "unknown", DAY, index, lambda _: None) == frozenset()
 
 
 @given(
