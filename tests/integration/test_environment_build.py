@@ -1,8 +1,6 @@
 """Whole builds inside bubblewrap against an index made by the test; no network, no real distribution."""
 
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import choose_python, skip_or_fail
+from git_building import git
 from local_index import LocalIndex, make_sdist, serve
 
 from reconstruct.environment.build_session import BuildCause
@@ -336,19 +335,8 @@ def test_made_up_version_is_replaced_by_the_nearest_tag(site):  # B025
     files = {**DEMO, "setup.py": setup_py(before=scm).replace("version='1.0'", "version=version")}
     folder = site.folder / "b025"
     folder.mkdir()
-    git = [
-        "git",
-        "-C",
-        str(folder),
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t",
-        "-c",
-        "commit.gpgsign=false",
-    ]
     for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"], ["tag", "v1.4"]):
-        subprocess.run([*git, *command], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+        git(folder, *command)
     outcome = site.find(files, "b025")
     assert isinstance(outcome, Accepted)
     assert outcome.value.environment.project_version == "1.4"
@@ -366,19 +354,8 @@ def test_set_up_code_finds_its_data_through_git(site):  # B032
     folder.mkdir()
     for path, text in files.items():
         (folder / path).write_text(text)
-    git = [
-        "git",
-        "-C",
-        str(folder),
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t",
-        "-c",
-        "commit.gpgsign=false",
-    ]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
-        subprocess.run([*git, *command], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+        git(folder, *command)
     world = built(site.build(files, "b032")).world
     assert site.run(world, "git", "status", "--porcelain").output == b""
 
@@ -398,19 +375,8 @@ def test_tree_with_absent_files_is_not_dirty_for_version_tools_and_keeps_its_ind
     folder.mkdir()
     for path, text in files.items():
         (folder / path).write_text(text)
-    git = [
-        "git",
-        "-C",
-        str(folder),
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t",
-        "-c",
-        "commit.gpgsign=false",
-    ]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"], ["tag", "v1.4"]):
-        subprocess.run([*git, *command], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+        git(folder, *command)
     (folder / "big").unlink()
     del files["big"]
     result = built(site.build(files, "absent"))
