@@ -111,7 +111,7 @@ class EnvironmentStage:
 
     house: House
     name: ClassVar[str] = "environment"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @property
     def settings_hash(self) -> ContentHash:
