@@ -137,8 +137,8 @@ def classify(
     """Return what the runs say of every test that occurs in any of them; needs one run of each at least.
 
     Tests `left_out` of all runs but the first of each state failed after the fix: one run says it. The
-    matrix has the first runs only of every test that fails after the fix, so that it doesn't matter
-    whether a slow machine left it out.
+    matrix has the first runs only of every test that always fails after the fix, so that it is the same
+    where a slow machine left it out; one that would have differed between runs is then no longer seen to.
     """
     befores, afters = [_Run(run) for run in before], [_Run(run) for run in after]
     unstable = _unstable_ids(befores) | _unstable_ids(afters)
