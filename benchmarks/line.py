@@ -18,11 +18,11 @@ def median_s(data: ReportData) -> float:
     return statistics.median(times) if times else 0.0
 
 
-def print_ends(data: ReportData) -> None:
-    """Print why each item that is no task is none."""
-    for reject in data.rejects:
+def print_ends(data: ReportData, *, without: str = "") -> None:
+    """Print why each item that is no task is none, but for those that ended at one stage."""
+    for reject in (r for r in data.rejects if r.stage != without):
         print(f"{reject.item}: {reject.code.value}: {reject.message}: {list(reject.evidence[-3:])}")
-    for failure in data.failures:
+    for failure in (f for f in data.failures if f.stage != without):
         print(f"{failure.item}: failed at {failure.boundary.value}: {failure.message}")
 
 
