@@ -64,14 +64,24 @@ class CurateSettings(Section):
 
 
 class SandboxSettings(Section):
-    """Where foreign code runs, and its limits."""
+    """Where foreign code runs, and its limits.
+
+    `runtime` names a runtime of the Docker engine, such as `runsc` (gVisor); by default the engine's own.
+    """
 
     backend: Literal["bubblewrap", "docker"] = "bubblewrap"
     base_image: str = "python:{python}-slim"
+    runtime: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     memory_mb: int = Field(default=4096, ge=64)
     processes: int = Field(default=512, ge=16)
     disk_mb: int = Field(default=2048, ge=16)
     build_timeout_s: int = Field(default=900, ge=1)
+
+    @model_validator(mode="after")
+    def _runtime_of_an_engine(self) -> Self:
+        if self.runtime is not None and self.backend != "docker":
+            raise ValueError("runtime is of the Docker engine; set sandbox.backend to docker too")
+        return self
 
 
 def _quoted(value: object) -> object:

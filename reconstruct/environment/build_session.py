@@ -1,8 +1,8 @@
 """One build inside one sandbox: runs its steps, keeps their log, stops at the first that fails.
 
-Every step that may need the index runs behind `inside/forward.py`, whose loopback port leads to the index
-proxy of this build; nothing else does. Scripts and the installer's cache lie below /opt/swequarry and are
-removed before the world is stored, so that no cache outlives a build.
+Every step that may need the index runs behind the sandbox room's `forward.py`, whose loopback port leads to
+the index proxy of this build; nothing else does. Scripts and the installer's cache lie below /opt/swequarry
+and are removed before the world is stored, so that no cache outlives a build.
 """
 
 import json
@@ -27,12 +27,11 @@ from swequarry.sandbox.contract import (
     Limits,
     Sandbox,
 )
+from swequarry.sandbox.index_access import INDEX_PORT, INDEX_VARIABLES, forward_program
 
 WORKSHOP = f"{ENVIRONMENT}/build"
 UV = "/opt/uv/uv"
-_PORT = 3141
-_INDEX = f"http://127.0.0.1:{_PORT}/simple/"
-_SCRIPTS = ("forward.py", "describe.py", "import_check.py", "compile.py", "tidy.py")
+_SCRIPTS = ("describe.py", "import_check.py", "compile.py", "tidy.py")
 _LOG_LIMIT = 4 * 1024**2
 
 
@@ -82,7 +81,8 @@ class BuildSession:
     def unpack(self) -> None:
         """Put the scripts into the sandbox."""
         folder = resources.files("reconstruct.environment") / "inside"
-        self.put({f"build/{name}": (folder / name).read_bytes() for name in _SCRIPTS})
+        scripts = {f"build/{name}": (folder / name).read_bytes() for name in _SCRIPTS}
+        self.put({**scripts, "build/forward.py": forward_program()})
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files below /opt/swequarry."""
@@ -121,7 +121,7 @@ class BuildSession:
         Raises:
             BuildStoppedError: a limit ended it.
         """
-        forward = (self.interpreter.path, "-I", f"{WORKSHOP}/forward.py", str(_PORT), INDEX_SOCKET)
+        forward = (self.interpreter.path, "-I", f"{WORKSHOP}/forward.py", str(INDEX_PORT), INDEX_SOCKET)
         return self._run(step, (*forward, *argv), self._variables(), cwd)
 
     def script(self, step: str, name: str, *arguments: str) -> Any:
@@ -181,21 +181,15 @@ class BuildSession:
         epoch = max(int(self.recipe.cutoff.timestamp()), 315532800)
         return {
             "PATH": f"{ENVIRONMENT}/env/bin:/usr/local/bin:/usr/bin:/bin",
-            "UV_DEFAULT_INDEX": _INDEX,
+            **INDEX_VARIABLES,
             "UV_CACHE_DIR": f"{WORKSHOP}/cache",
-            "UV_NO_CONFIG": "1",
-            "UV_PYTHON_DOWNLOADS": "never",
             "UV_NO_PROGRESS": "1",
             "UV_NO_WRAP": "1",
             "NO_COLOR": "1",
             "UV_HTTP_TIMEOUT": "600",
             "UV_CONCURRENT_BUILDS": "2",
             "UV_LINK_MODE": "hardlink",
-            "PIP_INDEX_URL": _INDEX,
-            "PIP_CONFIG_FILE": "/dev/null",
-            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_CACHE_DIR": "1",
-            "PIP_NO_INPUT": "1",
             "SOURCE_DATE_EPOCH": str(epoch),
             "GIT_TERMINAL_PROMPT": "0",
             **self.variables,

@@ -19,6 +19,6 @@ def open_backend(settings: SandboxSettings, store: Path) -> SandboxBackend:
         case "bubblewrap":
             return BubblewrapBackend(store / "bubblewrap")
         case "docker":
-            return DockerBackend(store / "docker", settings.base_image)
+            return DockerBackend(store / "docker", settings.base_image, settings.runtime)
         case never:
             assert_never(never)

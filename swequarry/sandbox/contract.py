@@ -24,6 +24,8 @@ TESTBED = "/testbed"
 ENVIRONMENT = "/opt/swequarry"
 PYTHON = "/opt/swequarry/env/bin/python"
 INDEX_SOCKET = "/run/swequarry/index.sock"
+FETCH_LIMIT_BYTES = 256 * 1024**2
+"""The largest file that `Sandbox.get` returns: it is held in memory, and a sparse one costs nothing to make."""
 REPORT_FD = 3
 """What a command writes to this file descriptor comes back as `ExecResult.report`: an append-only pipe."""
 
@@ -157,7 +159,7 @@ class Sandbox(Protocol):
 
         Raises:
             FileNotFoundError: nothing, or no regular file, is there.
-            SandboxError: the path leaves the roots.
+            SandboxError: the path leaves the roots, or the file is larger than `FETCH_LIMIT_BYTES`.
         """
 
     def commit(self, key: str) -> World:

@@ -67,6 +67,7 @@ class DockerSandbox:
             store=backend.store.id,
             binds=tuple(binds),
             index_socket=index_socket,
+            runtime=backend.runtime,
         )
 
     def __enter__(self) -> Self:
@@ -147,9 +148,10 @@ class DockerBackend:
 
     name = NAME
 
-    def __init__(self, store: Path, base_image: str) -> None:
+    def __init__(self, store: Path, base_image: str, runtime: str | None = None) -> None:
         self.store = DockerStore(store)
         self.engine = DockerEngine()
+        self.runtime = runtime
         self.bases = BaseImages(self.engine, base_image, self.store.path / "interpreters.json")
 
     @property
@@ -158,14 +160,13 @@ class DockerBackend:
         return (
             "what is written to the two roots is bounded per file only: the engine sets no quota",
             "what is written to temporary folders counts against the memory limit",
-            "the engine's own system call filter is used, which allows ptrace",
         )
 
     def probe(self) -> tuple[str, ...]:
         """Return what is missing, each with the command that mends it."""
         try:
             self.engine.api.ping()
-            return self.bases.missing()
+            return (*self.engine.missing_runtime(self.runtime), *self.bases.missing())
         except SandboxError as error:
             return (str(error),)
 

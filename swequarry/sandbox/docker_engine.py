@@ -34,7 +34,10 @@ _BROKEN = (DockerException, RequestException, OSError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a container is made from; `boot` is the Python in the image that runs the first process."""
+    """What a container is made from; `boot` is the Python in the image that runs the first process.
+
+    `runtime` is a runtime of the engine, None for its default.
+    """
 
     image: str
     boot: str
@@ -42,6 +45,7 @@ class Recipe:
     store: str
     binds: tuple[Bind, ...] = ()
     index_socket: Path | None = None
+    runtime: str | None = None
 
 
 def boot_program() -> str:
@@ -109,6 +113,15 @@ class DockerEngine:
             self._local.pid = os.getpid()
         return self._local.client
 
+    def missing_runtime(self, name: str | None) -> tuple[str, ...]:
+        """Return what to do where the engine doesn't know a runtime; nothing for its default."""
+        with engine_trouble("ask for the engine's runtimes"):
+            known = sorted(self.api.info().get("Runtimes") or ()) if name else []
+        if name is None or name in known:
+            return ()
+        mend = "add it to `runtimes` in the engine's daemon.json and restart it, or unset sandbox.runtime"
+        return (f"the Docker engine has no runtime {name} (it has {', '.join(known)}): {mend}",)
+
     # --- images ------------------------------------------------------------------------------------
 
     def image(self, name: str) -> Mapping[str, Any] | None:
@@ -157,6 +170,7 @@ class DockerEngine:
                 mem_limit=limits.memory_bytes,
                 memswap_limit=limits.memory_bytes,
                 pids_limit=limits.processes,
+                runtime=recipe.runtime,
             )
             made = self.api.create_container(
                 recipe.image,

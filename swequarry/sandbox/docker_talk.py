@@ -19,8 +19,9 @@ from typing import Any
 
 from swequarry.delta import TreeDelta
 from swequarry.errors import SandboxError
-from swequarry.sandbox.contract import TESTBED, Command, EndedBy, Limits
+from swequarry.sandbox.contract import FETCH_LIMIT_BYTES, TESTBED, Command, EndedBy, Limits
 from swequarry.sandbox.layers import split_path
+from swequarry.sandbox.seccomp import filters
 from swequarry.sandbox.settled import BASE_ENVIRONMENT
 
 _STDOUT, _HEADER, _CHUNK = 1, 8, 1 << 16
@@ -58,6 +59,7 @@ def request(
             "variables": {**BASE_ENVIRONMENT, **command.variables},
             "cwd": command.cwd,
             "limits": {"NOFILE": limits.open_files, "FSIZE": limits.file_bytes, "CORE": 0},
+            "filters": {machine: _base64(program) for machine, program in filters().items()},
         }
     stdin = command.stdin if command else b""
     return _packed(asked) + b"".join(c.data for c in delta.files.values()) + stdin, nonce
@@ -70,7 +72,7 @@ def request_file(root: str, path: bytes) -> bytes:
         SandboxError: the path isn't a plain relative path.
     """
     split_path(path)
-    return _packed({"op": "get", "root": root, "path": _base64(path)})
+    return _packed({"op": "get", "root": root, "path": _base64(path), "limit": FETCH_LIMIT_BYTES})
 
 
 def _packed(asked: dict[str, Any]) -> bytes:

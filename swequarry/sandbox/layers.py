@@ -15,6 +15,7 @@ from pathlib import Path
 
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import SandboxError
+from swequarry.sandbox.contract import FETCH_LIMIT_BYTES
 from swequarry.sandbox.host import HostIdentity
 from swequarry.sandbox.trees import remove_tree
 
@@ -103,7 +104,7 @@ class LayerStack:
 
         Raises:
             FileNotFoundError: nothing, or no regular file, is there.
-            SandboxError: the path leaves the root or goes through a link.
+            SandboxError: the path leaves the root or goes through a link, or the file is too large.
         """
         missing = FileNotFoundError(errno.ENOENT, "no regular file", os.fsdecode(path))
         try:
@@ -112,6 +113,8 @@ class LayerStack:
             raise missing from None
         if not shown or not stat.S_ISREG(shown[0][1].st_mode):
             raise missing
+        if shown[0][1].st_size > FETCH_LIMIT_BYTES:
+            raise SandboxError(f"{path!r} of the sandbox has {shown[0][1].st_size} bytes, too many to fetch")
         try:
             return self._read_regular(*shown[0])
         except OSError as error:
@@ -125,7 +128,7 @@ class LayerStack:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, "rb") as handle:  # noqa: PTH123
-                return handle.read()
+                return handle.read(FETCH_LIMIT_BYTES)
         finally:
             if locked:
                 os.chmod(path, mode)  # noqa: PTH101

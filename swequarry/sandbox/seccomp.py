@@ -1,10 +1,11 @@
-"""The system call filter of the bubblewrap backend, compiled to classic BPF without any library.
+"""The system call filter of both backends, compiled to classic BPF without any library.
 
 The filter refuses what no test suite needs and what has led out of containers before: other namespaces and
 mounts, kernel modules and keys, BPF, perf, io_uring, reading other processes, setting the clock, pushing
-keystrokes into a terminal. Refused calls fail with EPERM. `clone3` fails with ENOSYS, so that the C library
-falls back to `clone`, whose flags can be seen (a filter can't follow pointers). Everything else is allowed,
-AF_NETLINK included: the network namespace is the sandbox's own.
+keystrokes into a terminal, sockets of rare families (AF_VSOCK is held by no network namespace: it leads from
+a virtual machine to its host). Refused calls fail with EPERM, sockets with EAFNOSUPPORT. `clone3` fails with
+ENOSYS, so that the C library falls back to `clone`, whose flags can be seen (a filter can't follow pointers).
+Everything else is allowed, AF_NETLINK included: the network namespace is the sandbox's own.
 
 Layout of `struct seccomp_data`: seccomp(2). Instruction codes: linux/filter.h.
 """
@@ -23,6 +24,9 @@ _NAMESPACE_FLAGS = 0x7E020080
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET and NEWTIME."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """The ioctl requests TIOCSTI and TIOCLINUX."""
+
+_SOCKET_FAMILIES = (0, 1, 2, 10, 16)
+"""Let through: AF_UNSPEC (which the kernel itself refuses), AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
 
 _COMMON = {
     "clone3": 435,
@@ -71,6 +75,8 @@ _X86_64 = {
     "reboot": 169,
     "request_key": 249,
     "setns": 308,
+    "socket": 41,
+    "socketpair": 53,
     "settimeofday": 164,
     "swapoff": 168,
     "swapon": 167,
@@ -111,6 +117,8 @@ _AARCH64 = {
     "reboot": 142,
     "request_key": 218,
     "setns": 268,
+    "socket": 198,
+    "socketpair": 199,
     "settimeofday": 170,
     "swapoff": 225,
     "swapon": 224,
@@ -121,7 +129,7 @@ _AARCH64 = {
     "vhangup": 58,
 }
 _MACHINES = {"x86_64": (0xC000003E, _X86_64), "aarch64": (0xC00000B7, _AARCH64)}
-_LOOKED_INTO = ("clone", "clone3", "ioctl", "unshare")
+_LOOKED_INTO = ("clone", "clone3", "ioctl", "socket", "socketpair", "unshare")
 
 
 def _instruction(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -157,7 +165,13 @@ def _compile(architecture: int, numbers: dict[str, int]) -> bytes:
             program.append(_refuse_number(number, errno.EPERM))
     namespaces = _instruction(_JUMP_SET, _NAMESPACE_FLAGS, 0, 1) + _refuse(errno.EPERM)
     keystrokes = b"".join(_refuse_number(request, errno.EPERM) for request in _TERMINAL_INPUT)
+    families = b"".join(
+        _instruction(_JUMP_EQUAL, family, 0, 1) + _instruction(_RETURN, _ALLOW) for family in _SOCKET_FAMILIES
+    )
+    families += _refuse(errno.EAFNOSUPPORT)
     program += [
+        _inspect(numbers["socket"], _AT_ARGUMENT_0, families),
+        _inspect(numbers["socketpair"], _AT_ARGUMENT_0, families),
         _inspect(numbers["clone"], _AT_ARGUMENT_0, namespaces),
         _inspect(numbers["unshare"], _AT_ARGUMENT_0, namespaces),
         _inspect(numbers["ioctl"], _AT_ARGUMENT_1, keystrokes),
@@ -172,3 +186,9 @@ def filter_program(machine: str = platform.machine()) -> bytes | None:
     if machine not in _MACHINES:
         return None
     return _compile(*_MACHINES[machine])
+
+
+@cache
+def filters() -> dict[str, bytes]:
+    """Return the filter of every machine that there is one for: an engine may run on another than ours."""
+    return {machine: _compile(*known) for machine, known in _MACHINES.items()}

@@ -17,7 +17,7 @@ import tempfile
 import termios
 import threading
 import tty
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Self
@@ -58,15 +58,23 @@ class Terminal:
         self._folder.cleanup()
 
     def attend(
-        self, sandbox: Sandbox, argv: Sequence[str], variables: Mapping[str, str], limits: Limits
+        self,
+        sandbox: Sandbox,
+        argv: Sequence[str],
+        variables: Mapping[str, str],
+        limits: Limits,
+        wrap: Callable[[tuple[str, ...]], tuple[str, ...]] = tuple,
     ) -> ExecResult:
         """Run a command (none: a shell) with the person's terminal until it ends.
+
+        `wrap` returns the command that starts ours, for what must run around it.
 
         Raises:
             SandboxError: the sandbox broke, or never called.
         """
         program = resources.files("swequarry.sandbox.inside").joinpath("terminal.py").read_text("utf-8")
-        command = Command(argv=(PYTHON, "-I", "-S", "-c", program, _SOCKET, *argv), variables=variables)
+        ours = (PYTHON, "-I", "-S", "-c", program, _SOCKET, *argv)
+        command = Command(argv=wrap(ours), variables=variables)
         run = _Run(sandbox, command, limits)
         run.start()
         channel = self._accept(run)
