@@ -88,7 +88,8 @@ _UMASK = 0o022  # modes of written files are the same for every user
 class Place:
     """Where a command works; every field becomes one of git's own environment variables.
 
-    `shallow` replaces the repository's own list of shallow commits. `network` opens the way out: only
+    `shallow` replaces the repository's own list of shallow commits. `largest_bytes` ends a command that wants
+    more memory than that at once, for foreign input that may be a bomb. `network` opens the way out: only
     clone and fetch need it.
     """
 
@@ -96,6 +97,7 @@ class Place:
     work_tree: Path | None = None
     index: Path | None = None
     shallow: Path | None = None
+    largest_bytes: int | None = None
     network: bool = False
 
     def environment(self) -> dict[str, str]:
@@ -108,6 +110,8 @@ class Place:
             "GIT_SHALLOW_FILE": self.shallow,
         }
         env |= {name: os.fspath(path.absolute()) for name, path in named.items() if path is not None}
+        if self.largest_bytes is not None:
+            env["GIT_ALLOC_LIMIT"] = str(self.largest_bytes)
         if self.network:
             env |= {name: os.environ[name] for name in _NETWORK_VARIABLES if name in os.environ}
             env |= {"GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}

@@ -11,7 +11,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -53,6 +53,7 @@ _DIFF_OPTIONS = (
 )
 """Everything that settings could change is named, so that equal trees give equal bytes."""
 
+_LARGEST_APPLIED = 256 * 1024**2
 _NO_DATA = re.compile(r"cannot apply binary patch to|necessary postimage|missing binary patch data")
 _UNREADABLE = re.compile(r"^(?:failed to read|unable to read|cannot read the current contents) ")
 _MACHINERY = re.compile(
@@ -171,7 +172,8 @@ class TreeWorkbench:
         index line names. A mail series is applied mail by mail. An empty patch changes nothing.
 
         Raises:
-            PatchError: it can't be parsed or doesn't apply; the message has git's decisive line.
+            PatchError: it can't be parsed, doesn't apply or unpacks to a file larger than 256 MiB; the message
+                has git's decisive line.
             BinaryWithoutDataError: a binary change comes without its data.
             ObjectMissingError: a file that it changes is missing from the store.
         """
@@ -182,7 +184,9 @@ class TreeWorkbench:
         for part in series(patch):
             self._load(tree)
             try:
-                self._git(["apply", "--cached", "--whitespace=nowarn", "-p1", "-"], end_last_line(part))
+                bounded = replace(self.place, largest_bytes=_LARGEST_APPLIED)
+                argv = ["apply", "--cached", "--whitespace=nowarn", "-p1", "-"]
+                run_git(argv, bounded, stdin=end_last_line(part))
             except GitError as error:
                 raise _apply_error(error) from error
             # A partial mirror may lack blobs that the patch doesn't touch.

@@ -100,6 +100,13 @@ def _root(root: Root) -> Iterator[str]:
     yield from ("--chmod", "0755", root.target)
 
 
+def _closed_first_process(empty: Path) -> Iterator[str]:
+    """Cover what of bubblewrap's own process would let the command, which has its user, write into it."""
+    for folder in ("fd", "task"):
+        yield from ("--ro-bind", os.fspath(empty), f"/proc/1/{folder}")
+    yield from ("--ro-bind", "/dev/null", "/proc/1/mem")
+
+
 def _mounts(plan: Plan) -> Iterator[str]:
     yield from _system()
     for pattern in _PACKAGE_FOLDERS:
@@ -107,6 +114,7 @@ def _mounts(plan: Plan) -> Iterator[str]:
             yield from ("--ro-bind", os.fspath(plan.empty), os.fspath(packages))
     yield from _etc(plan.etc)
     yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from _closed_first_process(plan.empty)
     yield from _scratch(plan.scratch)
     for source, python in plan.interpreters:
         yield from _interpreter(source, python, plan.empty)

@@ -83,6 +83,23 @@ def test_every_shell_is_a_fresh_copy_without_a_network(quarry):
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
 
 
+def test_shell_with_the_index_has_the_index_of_the_day_and_not_the_project(quarry):
+    code = (
+        "import os, socket, urllib.request as r\n"
+        "index = os.environ['PIP_INDEX_URL']\n"
+        "print(r.urlopen(index + 'pytest/').status)\n"
+        "for name in ('tally-demo', 'Tally_Demo', 'tally'):\n"
+        "    try: print(r.urlopen(index + name + '/').status)\n"
+        "    except OSError as error: print(error.code)\n"
+        "try: socket.create_connection(('10.0.0.1', 9), 2)\n"
+        "except OSError: print('closed')"
+    )
+    asked = ("shell", ITEM, "-w", "out", "--network", "index", "--", "python", "-c", code)
+    done = swequarry(quarry, *asked)
+    assert done.stdout.split() == ["200", "404", "404", "404", "closed"], done.stderr
+    assert "with the index as of 20" in done.stderr
+
+
 def test_only_an_override_for_this_repository_builds_it_again(quarry):
     before = builds(quarry)
     run_line(quarry, '{somebody/else: {python: "3.9"}, "other/*": {without: [six]}}')

@@ -54,12 +54,14 @@ def test_no_set_uid_program_gives_another_user(bench: Bench) -> None:
 def test_first_process_gives_away_neither_memory_nor_descriptors(bench: Bench) -> None:
     code = """
 import os
-for name in ('mem', 'environ', 'maps', 'fd', 'fd/0', 'fd/1', 'fd/2', 'root', 'cwd', 'exe'):
-    path = '/proc/1/' + name
+for path in ('/proc/1/mem', '/proc/1/task/1/mem', '/proc/1/fd/0', '/proc/1/fd/1', '/proc/1/fd/2', '/proc/1/task/1/fd/1'):
+    for mode in ('rb', 'r+b'):
+        try:
+            with open(path, mode, 0) as f: print('opened', path, mode)
+        except OSError: pass
+for folder in ('/proc/1/fd', '/proc/1/task/1/fd'):
     try:
-        if os.path.isdir(path): print('lists', name, os.listdir(path)) if name == 'fd' else None
-        else:
-            with open(path, 'r+b' if name == 'mem' else 'rb', 0) as f: print('opened', name)
+        if os.listdir(folder): print('lists', folder)
     except OSError: pass
 """
     end = bench.py(code)
@@ -71,7 +73,7 @@ def test_kernel_settings_and_own_limits_stay_as_they_are(bench: Bench) -> None:
 import glob, os, resource
 names = ('kernel/core_pattern', 'kernel/modprobe', 'kernel/hostname', 'kernel/ns_last_pid', 'vm/overcommit_memory',
          'fs/binfmt_misc/register', 'kernel/yama/ptrace_scope', 'net/ipv4/ip_forward', 'net/ipv4/ping_group_range')
-paths = ['/proc/sys/' + name for name in names] + ['/proc/sysrq-trigger', '/proc/1/oom_score_adj', '/proc/self/uid_map',
+paths = ['/proc/sys/' + name for name in names] + ['/proc/sysrq-trigger', '/proc/self/uid_map',
          '/proc/self/setgroups', '/sys/kernel/uevent_helper', '/sys/fs/cgroup/release_agent', '/sys/power/state']
 for path in paths + glob.glob('/sys/fs/cgroup/*/release_agent') + glob.glob('/sys/fs/cgroup/*/*.limit_in_bytes'):
     try: fd = os.open(path, os.O_WRONLY)

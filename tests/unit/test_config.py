@@ -70,3 +70,10 @@ def test_change_keeps_what_it_doesnt_name():
 def test_default_written_out_means_the_same():
     assert meaning_of(Settings().verify) == meaning_of(parse_settings({"verify": {"runs": 3}}).verify)
     assert meaning_of(Settings().verify) != meaning_of(parse_settings({"verify": {"runs": 4}}).verify)
+
+
+def test_runtime_of_an_engine_that_is_not_used_isnt_passed_over():
+    with pytest.raises(ConfigError, match=r"runtime is of the Docker engine"):
+        parse_settings({"sandbox": {"runtime": "runsc"}})
+    chosen = parse_settings({"sandbox": {"backend": "docker", "runtime": "runsc"}}).sandbox
+    assert chosen.runtime == "runsc"

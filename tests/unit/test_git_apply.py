@@ -217,3 +217,13 @@ def test_absent_file_doesnt_hide_the_rest_of_a_tree(upstream, workbench, tmp_pat
     absent = workbench.materialise(tree, tmp_path / "partial", partial=True)
     assert [entry.path for entry in absent] == [b"big.bin"]
     assert (tmp_path / "partial" / "d" / "a.py").read_bytes() == b"1\n"
+
+
+def test_small_patch_that_unpacks_to_gigabytes_is_refused_before_it_does(upstream, workbench):
+    base = upstream.tree({b"a.py": b"1\n"})
+    bomb = (
+        b"diff --git a/x b/x\nnew file mode 100644\nindex " + b"0" * 40 + b".." + b"1" * 40 + b"\n"
+        b"GIT binary patch\nliteral 4294967296\nHcmV?d00001\n\nliteral 0\nHcmV?d00001\n\n"
+    )
+    with pytest.raises(PatchError, match="allocate"):
+        workbench.apply(base, bomb)
