@@ -175,11 +175,13 @@ def test_world_that_is_not_stored_is_broken_machinery_and_not_a_result(bench: Be
         ("kill -9 $$", 137, EndedBy.SIGNALLED),
     ],
 )
+@pytest.mark.any_user
 def test_exit_137_alone_is_no_memory_event(bench: Bench, script, code, ended_by) -> None:
     end = bench.sh(script)
     assert (end.exit_code, end.ended_by, end.memory_events) == (code, ended_by, 0)
 
 
+@pytest.mark.any_user
 def test_command_that_is_not_there_ends_with_127(bench: Bench) -> None:
     assert bench.run("no-such-command").exit_code == 127
     assert bench.run("/testbed/pkg").exit_code == 126
@@ -190,6 +192,7 @@ def test_missing_start_folder_is_broken_machinery(bench: Bench) -> None:
         bench.run("true", cwd="/testbed/nowhere")
 
 
+@pytest.mark.any_user
 def test_report_is_kept_apart_from_output_and_nothing_is_re_encoded(bench: Bench) -> None:
     code = (
         "import os, sys, time\n"
@@ -211,6 +214,7 @@ def test_report_channel_is_append_only(bench: Bench) -> None:
     assert bench.py(code).report == b"first..."
 
 
+@pytest.mark.any_user
 def test_standard_input_is_given_whole_and_then_ends(bench: Bench) -> None:
     data = bytes(range(256)) * 4096
     code = "import sys, hashlib; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
@@ -243,6 +247,7 @@ assert os.getcwd() == '/testbed' and sys.prefix == '/opt/swequarry/env'
     assert end.ok, end.output.decode()
 
 
+@pytest.mark.any_user
 def test_own_variables_win_and_nothing_else_is_there(bench: Bench) -> None:
     end = bench.run("env", variables={"LANG": "de_DE.UTF-8", "MINE": "a=b c\n"})
     names = {line.split(b"=")[0] for line in end.output.splitlines() if b"=" in line}
@@ -263,6 +268,7 @@ def test_git_works_on_the_tree_and_finds_no_dubious_owner(bench: Bench) -> None:
     assert (end.exit_code, end.output) == (0, b"1\n")
 
 
+@pytest.mark.any_user
 def test_c_compiler_builds_an_extension_where_the_base_has_one(bench: Bench) -> None:
     if not bench.sh("command -v cc").ok:
         pytest.skip("no C compiler in this base")
@@ -271,6 +277,7 @@ def test_c_compiler_builds_an_extension_where_the_base_has_one(bench: Bench) -> 
     assert end.output == b"built\n"
 
 
+@pytest.mark.any_user
 def test_network_is_closed_but_loopback(bench: Bench) -> None:
     code = """
 import socket, time
@@ -321,6 +328,7 @@ def test_index_socket_and_binds_are_the_only_ways_out(bench: Bench, tmp_path: Pa
         bench.backend.create(bench.world, binds=(Bind(source=tmp_path / "gone", target="/opt/x"),))
 
 
+@pytest.mark.any_user
 def test_two_sandboxes_can_use_the_same_port(bench: Bench) -> None:
     code = "import socket, time; s = socket.socket(); s.bind(('127.0.0.1', 8000)); s.listen(); time.sleep(1)"
     ends = []

@@ -47,6 +47,7 @@ def test_daemon_that_outlives_its_command_is_gone_and_holds_nobody_up(bench: Ben
     assert processes_with(marker) == []
 
 
+@pytest.mark.any_user
 def test_command_that_closes_its_streams_is_still_timed(bench: Bench) -> None:
     code = "import os, time; [os.close(n) for n in (0, 1, 2, 3)]; time.sleep(600)"
     assert bench.py(code, limits=replace(QUICK, wall_s=2)).ended_by is EndedBy.WALL_LIMIT
@@ -86,6 +87,7 @@ print(died > 0)
     assert end.output == b"True\n"
 
 
+@pytest.mark.any_user
 def test_pages_shared_by_forked_children_are_counted_once(bench: Bench) -> None:
     code = """
 import os, time
@@ -139,6 +141,7 @@ def test_fork_bomb_is_ended_and_gone(bench: Bench, marker: str) -> None:
     assert processes_with(marker) == []
 
 
+@pytest.mark.any_user
 def test_endless_log_is_cut_at_the_limit(bench: Bench) -> None:
     began = time.monotonic()
     end = bench.sh("exec yes", limits=replace(QUICK, output_bytes=MB))
@@ -146,12 +149,14 @@ def test_endless_log_is_cut_at_the_limit(bench: Bench) -> None:
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.any_user
 def test_endless_report_is_cut_at_the_limit(bench: Bench) -> None:
     end = bench.sh("exec yes >&3", limits=replace(QUICK, report_bytes=MB))
     assert end.ended_by is EndedBy.OUTPUT_LIMIT
     assert len(end.report) == MB
 
 
+@pytest.mark.any_user
 def test_full_temporary_folder_is_an_error_of_the_command(bench: Bench) -> None:
     code = """
 import errno
@@ -181,20 +186,24 @@ def test_disk_is_bounded(bench: Bench) -> None:
     assert kept.ended_by is EndedBy.DISK_LIMIT
 
 
+@pytest.mark.any_user
 def test_one_file_is_bounded(bench: Bench) -> None:
     end = bench.sh("head -c 9000000 /dev/zero >big; ls -l big", limits=replace(QUICK, file_bytes=4 * MB))
     assert str(4 * MB).encode() in end.output
 
 
+@pytest.mark.any_user
 def test_open_files_are_bounded(bench: Bench) -> None:
     code = "import errno\ntry: f = [open('/dev/null') for _ in range(500)]\nexcept OSError as e: print(errno.errorcode[e.errno])"
     assert bench.py(code, limits=replace(QUICK, open_files=100)).output == b"EMFILE\n"
 
 
+@pytest.mark.any_user
 def test_no_core_dumps(bench: Bench) -> None:
     assert bench.sh("ulimit -c").output == b"0\n"
 
 
+@pytest.mark.any_user
 def test_limits_may_differ_from_run_to_run_of_one_sandbox(bench: Bench) -> None:
     code = "x = bytearray(300 << 20)\nfor n in range(0, len(x), 4096): x[n] = 1\nimport time; time.sleep(0.5)"
     command = Command(argv=("python", "-c", code))
@@ -204,6 +213,7 @@ def test_limits_may_differ_from_run_to_run_of_one_sandbox(bench: Bench) -> None:
     assert (small.ended_by, large.exit_code) == (EndedBy.MEMORY_LIMIT, 0)
 
 
+@pytest.mark.any_user
 def test_concurrent_runs_end_each_for_its_own_reason(bench: Bench) -> None:
     scripts = {"exit 7": EndedBy.EXITED, "sleep 60": EndedBy.WALL_LIMIT, "kill -9 $$": EndedBy.SIGNALLED}
     ends: dict[str, EndedBy] = {}

@@ -1,4 +1,8 @@
-"""As root, the conformance suite runs once more as an ordinary user: the sandboxes differ in who starts them."""
+"""As root, the conformance suite runs once more as an ordinary user: the sandboxes differ in who starts them.
+
+Left out is what both share once a command runs (marker `any_user`). Two processes run the files: most of the time
+is waiting for limits.
+"""
 
 import os
 import subprocess
@@ -12,7 +16,12 @@ from swequarry.sandbox.host import HostIdentity, is_reachable, unused_uid
 from swequarry.sandbox.trees import remove_tree
 
 HERE = Path(__file__).parent
-FILES = ("test_sandbox_contract.py", "test_sandbox_limits.py", "test_sandbox_hostile.py")
+FILES = (
+    "test_sandbox_contract.py",
+    "test_sandbox_limits.py",
+    "test_sandbox_hostile.py",
+    "test_sandbox_attempts.py",
+)
 OPEN_UP = """
 closed="$1" stage="$2" uid="$3"; shift 3
 if [ -n "$closed" ]; then
@@ -46,8 +55,8 @@ def test_ordinary_user_is_given_the_same_promises() -> None:
         stage = Path(tempfile.mkdtemp(dir="/var/tmp"))
         argv = ["unshare", "-m", "--propagation", "private", "/bin/sh", "-ec", OPEN_UP, "sh"]
         argv += [str(next(iter(closed), "")), str(stage), str(user.uid), sys.executable, "-m", "pytest", "-q"]
-        argv += ["-p", "no:cacheprovider", "-k", "not docker", f"--basetemp={home}/tmp"]
-        argv += [str(HERE / name) for name in FILES]
+        argv += ["-p", "no:cacheprovider", "-m", "not docker and not any_user", f"--basetemp={home}/tmp"]
+        argv += ["-n", "2", "--dist", "loadfile", *(str(HERE / name) for name in FILES)]
         environment = {**os.environ, "HOME": str(home), "NEEDED": " ".join(map(str, hidden))}
         environment |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(home)}
         done = subprocess.run(argv, capture_output=True, check=False, cwd=HERE.parents[1], env=environment)
