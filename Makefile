@@ -33,10 +33,10 @@ layers: $(STAMP)  ## import-linter: which room may import which
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## the fast tests: no network, no daemon
-	$(BIN)/pytest tests/unit
+	$(BIN)/pytest tests/unit -n 2
 
-test: lint type layers  ## everything that CI checks; what this machine lacks is skipped, and said
-	$(BIN)/pytest
+test: lint type layers unit  ## everything that CI checks; what this machine lacks is skipped, and said
+	$(BIN)/pytest --ignore tests/unit
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -9,6 +9,7 @@ import os
 import pytest
 
 _skipped: list[str] = []
+_not_collected: list[str] = []
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -19,10 +20,19 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.skipped:
         _skipped.append(f"{report.nodeid}: {report.longrepr}")
+        _not_collected.append(_skipped[-1])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Take what a worker of xdist didn't collect: it sends the reports of its tests, not these."""
+    _skipped.extend(getattr(node, "workeroutput", {}).get("not_collected", ()))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["not_collected"] = _not_collected
     if _skipped and os.environ.get("SWEQUARRY_REQUIRE"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -31,7 +31,7 @@ def print_json(value: object) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     """Print plain lines on stdout, without markup."""
     for line in lines:
-        out.print(Text(visible(line)))
+        out.print(Text(visible(line.replace("\r\n", "\n"))))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

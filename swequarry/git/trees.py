@@ -172,8 +172,8 @@ class TreeWorkbench:
         index line names. A mail series is applied mail by mail. An empty patch changes nothing.
 
         Raises:
-            PatchError: it can't be parsed, doesn't apply or unpacks to a file larger than 256 MiB; the message
-                has git's decisive line.
+            PatchError: it can't be parsed, doesn't apply or unpacks to a file larger than 256 MiB; the
+                message has git's decisive line.
             BinaryWithoutDataError: a binary change comes without its data.
             ObjectMissingError: a file that it changes is missing from the store.
         """

@@ -25,7 +25,7 @@ ENVIRONMENT = "/opt/swequarry"
 PYTHON = "/opt/swequarry/env/bin/python"
 INDEX_SOCKET = "/run/swequarry/index.sock"
 FETCH_LIMIT_BYTES = 256 * 1024**2
-"""The largest file that `Sandbox.get` returns: it is held in memory, and a sparse one costs nothing to make."""
+"""The largest file that `Sandbox.get` returns: it is held in memory, and a sparse one is made for nothing."""
 REPORT_FD = 3
 """What a command writes to this file descriptor comes back as `ExecResult.report`: an append-only pipe."""
 

@@ -2,12 +2,15 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from conftest import QUICK, Bench
+from conftest import QUICK, Bench, docker_base_image, make_tree
 
+from swequarry.config import SandboxSettings
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import SandboxError
+from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.contract import FETCH_LIMIT_BYTES, Command, EndedBy
 
 MB = 1 << 20
@@ -190,3 +193,19 @@ def test_odd_tree_is_stored_or_refused_but_never_hangs_or_leaks(bench: Bench) ->
     bench.backend.remove_world("odd tree")
     bench.backend.sweep()
     assert not bench.backend.has_world("odd tree")
+
+
+@pytest.mark.docker
+def test_runtime_that_the_engine_lacks_is_said_and_one_that_it_has_is_used(tmp_path: Path) -> None:
+    image = docker_base_image()
+    chosen = {"backend": "docker", "base_image": image}
+    absent = open_backend(SandboxSettings(**chosen, runtime="no-such-runtime"), tmp_path / "absent")
+    assert "no runtime no-such-runtime" in absent.probe()[0]
+    backend = open_backend(SandboxSettings(**chosen, runtime="runc"), tmp_path / "there")
+    assert backend.probe() == ()
+    world = backend.import_tree(make_tree(tmp_path / "tree"), "tree")
+    assert backend.run_once(world, TreeDelta(), Command(argv=("echo", "ran")), QUICK).output == b"ran\n"
+    with pytest.raises(SandboxError, match="no-such-runtime"):
+        absent.run_once(
+            absent.import_tree(tmp_path / "tree", "t"), TreeDelta(), Command(argv=("true",)), QUICK
+        )

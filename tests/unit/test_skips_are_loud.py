@@ -11,20 +11,33 @@ import pytest
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")], ids=["serial", "workers"])
 @pytest.mark.parametrize(
     ("mark", "required", "status"),
     [("", "docker", 1), ("", "", 0), ("@pytest.mark.data", "docker", 0), ("@pytest.mark.xfail", "docker", 0)],
 )
-def test_exit_status(tmp_path: Path, mark: str, required: str, status: int) -> None:
+def test_exit_status(tmp_path: Path, mark: str, required: str, status: int, workers: tuple[str, ...]) -> None:
     shutil.copy(CONFTEST, tmp_path)
     body = "assert False" if "xfail" in mark else "pytest.skip('not here')"
     (tmp_path / "test_it.py").write_text(f"import pytest\n{mark}\ndef test_it(): {body}\n")
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, tmp_path]
+    assert run(tmp_path, required, workers) == status
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")], ids=["serial", "workers"])
+def test_module_that_skips_itself_is_as_loud(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    shutil.copy(CONFTEST, tmp_path)
+    (tmp_path / "test_it.py").write_text("import pytest\npytest.skip('not here', allow_module_level=True)\n")
+    (tmp_path / "test_other.py").write_text("def test_other(): pass\n")
+    assert run(tmp_path, "docker", workers) == 1
+
+
+def run(folder: Path, required: str, more: tuple[str, ...]) -> int:
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *more, "-c", os.devnull, folder]
     done = subprocess.run(
         argv,
         env={**os.environ, "SWEQUARRY_REQUIRE": required, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         check=False,
-        cwd=tmp_path,
+        cwd=folder,
     )
-    assert done.returncode == status, done.stdout.decode()
+    return done.returncode
