@@ -5,6 +5,7 @@ folder (marker `data`): any other skip fails the run.
 """
 
 import os
+from collections.abc import Generator
 
 import pytest
 
@@ -21,6 +22,24 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.skipped:
         _skipped.append(f"{report.nodeid}: {report.longrepr}")
         _not_collected.append(_skipped[-1])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    """Let a worker of xdist send what isn't Unicode: lone surrogates in a captured log would end the run."""
+    return _sendable((yield))
+
+
+def _sendable(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        case dict():
+            return {key: _sendable(one) for key, one in value.items()}
+        case list() | tuple():
+            return type(value)(_sendable(one) for one in value)
+        case _:
+            return value
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -67,7 +67,9 @@ def test_keystrokes_cannot_be_pushed_into_a_terminal(machine: str, ioctl: int) -
     assert answer(machine, ioctl, 0, 0x5401) == ALLOW
 
 
-@pytest.mark.parametrize("machine, number", [("x86_64", 41), ("x86_64", 53), ("aarch64", 198), ("aarch64", 199)])
+@pytest.mark.parametrize(
+    "machine, number", [("x86_64", 41), ("x86_64", 53), ("aarch64", 198), ("aarch64", 199)]
+)
 def test_socket_that_no_network_namespace_holds_is_refused(machine: str, number: int) -> None:
     unsupported = 0x00050000 | errno.EAFNOSUPPORT
     assert {family: answer(machine, number, family) for family in (1, 2, 10, 16)} == dict.fromkeys(

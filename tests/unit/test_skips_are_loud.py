@@ -31,6 +31,13 @@ def test_module_that_skips_itself_is_as_loud(tmp_path: Path, workers: tuple[str,
     assert run(tmp_path, "docker", workers) == 1
 
 
+def test_log_that_is_no_unicode_does_not_end_a_run_of_workers(tmp_path: Path) -> None:
+    shutil.copy(CONFTEST, tmp_path)
+    body = "import logging\ndef test_it(): logging.getLogger().warning('\\ud800')\n"
+    (tmp_path / "test_it.py").write_text(body)
+    assert run(tmp_path, "docker", ("-p", "xdist", "-n", "1")) == 0
+
+
 def run(folder: Path, required: str, more: tuple[str, ...]) -> int:
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *more, "-c", os.devnull, folder]
     done = subprocess.run(
