@@ -11,10 +11,18 @@ import pytest
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")], ids=["serial", "workers"])
+WORKERS = ("-p", "xdist", "-n", "1")
+
+
 @pytest.mark.parametrize(
-    ("mark", "required", "status"),
-    [("", "docker", 1), ("", "", 0), ("@pytest.mark.data", "docker", 0), ("@pytest.mark.xfail", "docker", 0)],
+    ("mark", "required", "status", "workers"),
+    [
+        ("", "docker", 1, ()),
+        ("", "docker", 1, WORKERS),
+        ("", "", 0, ()),
+        ("@pytest.mark.data", "docker", 0, ()),
+        ("@pytest.mark.xfail", "docker", 0, ()),
+    ],
 )
 def test_exit_status(tmp_path: Path, mark: str, required: str, status: int, workers: tuple[str, ...]) -> None:
     shutil.copy(CONFTEST, tmp_path)
@@ -23,7 +31,7 @@ def test_exit_status(tmp_path: Path, mark: str, required: str, status: int, work
     assert run(tmp_path, required, workers) == status
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")], ids=["serial", "workers"])
+@pytest.mark.parametrize("workers", [(), WORKERS], ids=["serial", "workers"])
 def test_module_that_skips_itself_is_as_loud(tmp_path: Path, workers: tuple[str, ...]) -> None:
     shutil.copy(CONFTEST, tmp_path)
     (tmp_path / "test_it.py").write_text("import pytest\npytest.skip('not here', allow_module_level=True)\n")
@@ -35,7 +43,7 @@ def test_log_that_is_no_unicode_does_not_end_a_run_of_workers(tmp_path: Path) ->
     shutil.copy(CONFTEST, tmp_path)
     body = "import logging\ndef test_it(): logging.getLogger().warning('\\ud800')\n"
     (tmp_path / "test_it.py").write_text(body)
-    assert run(tmp_path, "docker", ("-p", "xdist", "-n", "1")) == 0
+    assert run(tmp_path, "docker", WORKERS) == 0
 
 
 def run(folder: Path, required: str, more: tuple[str, ...]) -> int:
