@@ -14,11 +14,12 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from swequarry.errors import InputError
+from swequarry.git.ancestors import AncestorSearch, find_fix
 from swequarry.git.audit import audit_against
 from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, depth_boundary, list_closure, write_shallow_file
@@ -59,6 +60,7 @@ class _Source:
 
     place: Place
     base: CommitSha
+    history: History
     shallow: tuple[str, ...]
 
 
@@ -68,16 +70,20 @@ def make_snapshot(
     destination: Path,
     repo: RepoRef,
     history: History = "full",
+    *,
+    fix: bytes = b"",
 ) -> Snapshot:
     """Make a folder with working tree and a `.git` that holds the closure of the base commit.
 
-    `history` bounds the ancestors: all, the nearest N generations, or `none` (the base alone). The folder
-    appears whole or not at all. Blobs that a partial mirror lacks are named in `audit.missing_blobs`, and
-    their files are absent. Submodules become empty folders. File times are the base commit's.
+    `history` bounds the ancestors: all, the nearest N generations, or `none` (the base alone). Where they
+    hold `fix`, a patch, none of them is kept (see `ancestors` for the rule). The folder appears whole or not
+    at all. Blobs that a partial mirror lacks are named in `audit.missing_blobs`, and their files are absent.
+    Submodules become empty folders. File times are the base commit's.
 
     Raises:
         InputError: the destination exists and isn't an empty folder.
         ObjectMissingError: the base commit, its tree or an ancestor isn't in the repository.
+        PatchError: the fix is no patch.
         GitError: git failed, for instance for want of space.
     """
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
@@ -87,17 +93,28 @@ def make_snapshot(
     scratch = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
     try:
         made = scratch / "snapshot"
-        snapshot = _build(repository, base, made, scratch, repo=repo, history=history)
+        source, search = _choose_source(repository, base, scratch, history, fix)
+        snapshot = _build(repository, source, made, scratch, repo)
         made.replace(destination)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return snapshot
+    unread = tuple(path_text(path) for path in search.unread)
+    return replace(snapshot, fix_in_ancestors=search.found, unread=unread)
 
 
-def _build(
-    repository: Repository, base: CommitSha, made: Path, scratch: Path, *, repo: RepoRef, history: History
-) -> Snapshot:
-    source = _open_source(repository, base, scratch, history)
+def _choose_source(
+    repository: Repository, base: CommitSha, scratch: Path, history: History, fix: bytes
+) -> tuple[_Source, AncestorSearch]:
+    source = _open_source(repository, base, scratch / "asked", history)
+    alone = history == "none" or not fix
+    search = AncestorSearch() if alone else find_fix(source.place, base, fix)
+    if search.found is not None:
+        source = _open_source(repository, base, scratch / "alone", "none")
+    return source, search
+
+
+def _build(repository: Repository, source: _Source, made: Path, scratch: Path, repo: RepoRef) -> Snapshot:
+    base = source.base
     closure = list_closure(source.place, base)
     tags = kept_tags(repository, closure, base)
     git_dir = made / ".git"
@@ -111,7 +128,7 @@ def _build(
         repo=repo,
         base_commit=base,
         base_tree=tree,
-        history=str(history),
+        history=str(source.history),
         tags=tuple(path_text(tag.name.removeprefix(b"refs/tags/")) for tag in tags),
         audit=audit_against(made, base, closure),
         lfs_pointers=tuple(path_text(e.path) for e in entries if _is_lfs_pointer(made, e)),
@@ -119,18 +136,17 @@ def _build(
     )
 
 
-def _open_source(repository: Repository, base: CommitSha, scratch: Path, history: History) -> _Source:
-    store = scratch / "source"
+def _open_source(repository: Repository, base: CommitSha, folder: Path, history: History) -> _Source:
+    store = folder / "store"
     make_store(store, repository.objects)
     marks = repository.common / "shallow"
     shallow = tuple(sorted(marks.read_text("ascii").split())) if marks.exists() else ()
     if history != "full":
-        known = Place(git_dir=store, shallow=write_shallow_file(scratch, shallow))
+        known = Place(git_dir=store, shallow=write_shallow_file(folder, shallow))
         depth = 1 if history == "none" else history
         shallow = tuple(sorted({*shallow, *depth_boundary(known, base, depth)}))
-    return _Source(
-        place=Place(git_dir=store, shallow=write_shallow_file(scratch, shallow)), base=base, shallow=shallow
-    )
+    place = Place(git_dir=store, shallow=write_shallow_file(folder, shallow))
+    return _Source(place=place, base=base, history=history, shallow=shallow)
 
 
 def _lay_out(git_dir: Path, source: _Source, closure: Closure, tags: tuple[Tag, ...]) -> None:

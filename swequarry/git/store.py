@@ -46,14 +46,14 @@ def parse_tree_entries(listing: bytes) -> tuple[TreeEntry, ...]:
     return tuple(entries)
 
 
-def list_files(place: Place, tree: str) -> tuple[TreeEntry, ...]:
-    """Return every file of a tree, below all folders, in git's order.
+def list_files(place: Place, tree: str, paths: Sequence[bytes] = ()) -> tuple[TreeEntry, ...]:
+    """Return every file of a tree, below all folders, in git's order; or those of some paths.
 
     Raises:
         ObjectMissingError: the tree or one of its folders isn't in the store.
     """
     with object_errors():
-        return parse_tree_entries(run_git(["ls-tree", "-r", "-z", "--full-tree", tree], place))
+        return parse_tree_entries(run_git(["ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths], place))
 
 
 @contextmanager

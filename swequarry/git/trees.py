@@ -32,7 +32,7 @@ from swequarry.git.store import (
 )
 from swequarry.records import TreeSha
 
-_DIFF_OPTIONS = (
+DIFF_OPTIONS = (
     "--patch",
     "--binary",
     "--full-index",
@@ -204,7 +204,7 @@ class TreeWorkbench:
         """
         target = new if paths is None else self.compose(old, new, paths)
         with object_errors():
-            return self._git(["diff-tree", "-r", *_DIFF_OPTIONS, old, target])
+            return self._git(["diff-tree", "-r", *DIFF_OPTIONS, old, target])
 
     def changes(self, old: TreeSha, new: TreeSha, *, renames: bool = False) -> tuple[ChangedPath, ...]:
         """Return the paths that differ, in git's order; a rename is D + A unless `renames` asks for R.

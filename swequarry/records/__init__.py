@@ -29,7 +29,15 @@ from swequarry.records.verification import (
     TestResult,
     Verification,
 )
-from swequarry.records.world import ClosureAudit, Environment, EnvironmentTry, Evidence, Recipe, Snapshot
+from swequarry.records.world import (
+    ClosureAudit,
+    Environment,
+    EnvironmentTry,
+    Evidence,
+    FoundFix,
+    Recipe,
+    Snapshot,
+)
 
 __all__ = [
     "BlobHash",
@@ -43,6 +51,7 @@ __all__ = [
     "Environment",
     "EnvironmentTry",
     "Evidence",
+    "FoundFix",
     "HeldOut",
     "InitialState",
     "IssueLink",

@@ -26,8 +26,27 @@ class ClosureAudit(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFix(Record):
+    """Where the ancestors of a base commit hold the fix.
+
+    `rule` is `lines`, `patch-id` or `reverse-patch-id`; by the first, `lines_found` of the fix's
+    `lines_added` distinctive lines are in old versions. `commit` has most of them, in the file `path`.
+    """
+
+    rule: str
+    commit: CommitSha
+    path: str
+    lines_found: int = 0
+    lines_added: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot(Record):
-    """The repository at the base commit with no way forward."""
+    """The repository at the base commit with no way forward.
+
+    `history` is what was kept of the ancestors: where `fix_in_ancestors` says that they hold the fix, it is
+    `none`, whatever was asked for. `unread` are files whose old versions couldn't all be searched for it.
+    """
 
     repo: RepoRef
     base_commit: CommitSha
@@ -37,6 +56,8 @@ class Snapshot(Record):
     audit: ClosureAudit
     lfs_pointers: tuple[str, ...] = ()
     submodules: tuple[str, ...] = ()
+    fix_in_ancestors: FoundFix | None = None
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

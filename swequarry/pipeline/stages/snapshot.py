@@ -32,7 +32,12 @@ def take(house: House, candidate: Candidate) -> Snapshot:
     with scratch_folder(house) as folder:
         tree = folder / "testbed"
         snapshot = make_snapshot(
-            repository, candidate.base_commit, tree, candidate.repo, history=house.settings.history
+            repository,
+            candidate.base_commit,
+            tree,
+            candidate.repo,
+            history=house.settings.history,
+            fix=house.workspace.blobs.get(candidate.gold_patch),
         )
         if not snapshot.audit.findings:
             house.backend.import_tree(tree, base_key(snapshot))
@@ -53,7 +58,7 @@ class SnapshotStage:
 
     house: House
     name: ClassVar[str] = "snapshot"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @property
     def settings_hash(self) -> ContentHash:
