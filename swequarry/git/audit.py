@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, list_closure, stored_objects
 from swequarry.git.paths import entries_below, on_disk, path_text
 from swequarry.git.run import Place, run_git
-from swequarry.git.store import list_files, object_reader
+from swequarry.git.store import GITLINK_MODE, list_files, object_reader
+from swequarry.git.submodules import audit_submodules
 from swequarry.git.tags import peel
-from swequarry.records import ClosureAudit, CommitSha
+from swequarry.records import ClosureAudit, CommitSha, SubmoduleFiles
 
 _SHOWN = 5
 _ID = re.compile(rb"\b[0-9a-f]{40}\b")
@@ -68,10 +69,15 @@ class _Subject:
     files: tuple[tuple[bytes, int], ...]
     texts: dict[bytes, bytes]
     references: tuple[_Reference, ...]
+    submodules: tuple[SubmoduleFiles, ...]
 
 
-def audit_closure(path: Path, base_commit: CommitSha) -> ClosureAudit:
+def audit_closure(
+    path: Path, base_commit: CommitSha, submodules: Sequence[SubmoduleFiles] = ()
+) -> ClosureAudit:
     """Check a snapshot folder (working tree with `.git`) against the closure of its base commit.
+
+    `submodules` say what the folders of submodules may hold; others must be empty.
 
     `findings` are sorted and begin with the name of their check. `missing_blobs` are ids of the closure
     that the store lacks, as in the snapshot of a partial mirror: no leak.
@@ -80,16 +86,18 @@ def audit_closure(path: Path, base_commit: CommitSha) -> ClosureAudit:
         InputError: the folder has no `.git` folder of its own.
         GitError: the base commit isn't in the snapshot, or git can't read it (broken settings).
     """
-    return audit_against(path, base_commit, list_closure(_place(path), base_commit))
+    return audit_against(path, base_commit, list_closure(_place(path), base_commit), submodules)
 
 
-def audit_against(path: Path, base_commit: CommitSha, closure: Closure) -> ClosureAudit:
+def audit_against(
+    path: Path, base_commit: CommitSha, closure: Closure, submodules: Sequence[SubmoduleFiles] = ()
+) -> ClosureAudit:
     """Audit with a closure that was listed already, from whatever store (see `closure`).
 
     Raises:
         InputError, GitError: as `audit_closure`.
     """
-    subject = _inspect(path, base_commit, closure)
+    subject = _inspect(path, base_commit, closure, submodules)
     findings = {f"{name}: {said}" for name, check in _CHECKS.items() for said in check(subject)}
     wanted = closure.nodes.keys() | closure.blobs.keys() | closure.missing
     return ClosureAudit(
@@ -107,7 +115,7 @@ def _place(path: Path) -> Place:
     return Place(git_dir=git_dir, work_tree=path.absolute())
 
 
-def _inspect(path: Path, base: CommitSha, closure: Closure) -> _Subject:
+def _inspect(path: Path, base: CommitSha, closure: Closure, submodules: Sequence[SubmoduleFiles]) -> _Subject:
     place = _place(path)
     git_dir = path.absolute() / ".git"
     modes = {name: found.lstat().st_mode for name, found in entries_below(git_dir)}
@@ -126,6 +134,7 @@ def _inspect(path: Path, base: CommitSha, closure: Closure) -> _Subject:
         files=files,
         texts=texts,
         references=_references(place, texts),
+        submodules=tuple(submodules),
     )
 
 
@@ -218,6 +227,8 @@ def _work_tree(subject: _Subject) -> Iterator[str]:
             status, path = line[:2].decode("ascii").strip(), line[3:]
             if path not in absent and (status != "M" or _differs(subject, index, path)):
                 yield f"{path_text(path)} differs from the base commit ({status})"
+    links = [entry.path for entry in files if entry.mode == GITLINK_MODE]
+    yield from audit_submodules(subject.work_tree, links, subject.submodules)
     for name, _ in entries_below(subject.work_tree):
         if name.endswith(b"/.git") and not name.startswith(b".git/"):
             yield f"{path_text(name)} is a repository inside the snapshot"

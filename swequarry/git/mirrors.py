@@ -50,6 +50,18 @@ class MirrorLocator:
             self._clone(_whole_url(self.url.format(owner=repo.owner, name=repo.name)), cached)
         return Repository.open(cached)
 
+    def at_hand(self, repo: RepoRef) -> Repository | None:
+        """Open the user's mirror or our clone; None where there is neither. Never clones."""
+        names = (repo.owner, repo.name)
+        if not all(_SAFE_NAME.fullmatch(part) and part not in {".", ".."} for part in names):
+            return None
+        template = self.template
+        paths = [Path(template.format(owner=repo.owner, name=repo.name)).expanduser()] if template else []
+        for path in (*paths, self.cache / f"{repo.owner}+{repo.name}.git"):
+            with suppress(RepositoryError):
+                return Repository.open(path)
+        return None
+
     def _clone(self, url: str, destination: Path) -> None:
         self.cache.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=self.cache))

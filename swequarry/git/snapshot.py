@@ -34,6 +34,7 @@ from swequarry.git.store import (
     missing_objects,
     object_errors,
 )
+from swequarry.git.submodules import Locate, fill_submodules
 from swequarry.git.tags import Tag, kept_tags, packed_refs
 from swequarry.records import CommitSha, RepoRef, Snapshot
 
@@ -72,13 +73,15 @@ def make_snapshot(
     history: History = "full",
     *,
     fix: bytes = b"",
+    locate: Locate = lambda _: None,
 ) -> Snapshot:
     """Make a folder with working tree and a `.git` that holds the closure of the base commit.
 
     `history` bounds the ancestors: all, the nearest N generations, or `none` (the base alone). Where they
     hold `fix`, a patch, none of them is kept (see `ancestors` for the rule). The folder appears whole or not
     at all. Blobs that a partial mirror lacks are named in `audit.missing_blobs`, and their files are absent.
-    Submodules become empty folders. File times are the base commit's.
+    Submodules become plain files where their commit is at hand, in the repository or in one that `locate`
+    gives, else empty folders (see `submodules`). File times are the base commit's.
 
     Raises:
         InputError: the destination exists and isn't an empty folder.
@@ -94,7 +97,7 @@ def make_snapshot(
     try:
         made = scratch / "snapshot"
         source, search = _choose_source(repository, base, scratch, history, fix)
-        snapshot = _build(repository, source, made, scratch, repo)
+        snapshot = _build(repository, source, made, scratch, repo=repo, locate=locate)
         made.replace(destination)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -113,7 +116,9 @@ def _choose_source(
     return source, search
 
 
-def _build(repository: Repository, source: _Source, made: Path, scratch: Path, repo: RepoRef) -> Snapshot:
+def _build(
+    repository: Repository, source: _Source, made: Path, scratch: Path, *, repo: RepoRef, locate: Locate
+) -> Snapshot:
     base = source.base
     closure = list_closure(source.place, base)
     tags = kept_tags(repository, closure, base)
@@ -122,6 +127,7 @@ def _build(repository: Repository, source: _Source, made: Path, scratch: Path, r
     absent = _copy_objects(source, closure, tags, git_dir / "objects" / "pack", scratch)
     tree = repository.tree_of(base)
     entries = _fill_work_tree(made, base, absent)
+    submodules = fill_submodules(made, repository, repo, entries, locate)
     _set_times(made, repository.commit_time(base).timestamp())
     run_git(["update-index", "-q", "--refresh"], Place(git_dir=git_dir, work_tree=made), allowed=(0, 1))
     return Snapshot(
@@ -130,9 +136,10 @@ def _build(repository: Repository, source: _Source, made: Path, scratch: Path, r
         base_tree=tree,
         history=str(source.history),
         tags=tuple(path_text(tag.name.removeprefix(b"refs/tags/")) for tag in tags),
-        audit=audit_against(made, base, closure),
+        audit=audit_against(made, base, closure, submodules.files),
         lfs_pointers=tuple(path_text(e.path) for e in entries if _is_lfs_pointer(made, e)),
-        submodules=tuple(path_text(e.path) for e in entries if e.mode == GITLINK_MODE),
+        submodules=tuple(path_text(path) for path in submodules.paths),
+        submodule_files=tuple(submodules.files),
     )
 
 

@@ -37,6 +37,7 @@ from swequarry.records.world import (
     FoundFix,
     Recipe,
     Snapshot,
+    SubmoduleFiles,
 )
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "State",
     "Statement",
     "StatementKind",
+    "SubmoduleFiles",
     "Task",
     "TestId",
     "TestOutcome",

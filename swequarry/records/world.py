@@ -41,11 +41,26 @@ class FoundFix(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubmoduleFiles(Record):
+    """A submodule whose files are in a snapshot: where, of which commit, and one hash of all that it holds.
+
+    `files` covers path, mode and git's id of every file; those of nested submodules have their own record.
+    `absent` are files whose content a partial mirror lacks.
+    """
+
+    path: str
+    commit: CommitSha
+    files: ContentHash
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot(Record):
     """The repository at the base commit with no way forward.
 
     `history` is what was kept of the ancestors: where `fix_in_ancestors` says that they hold the fix, it is
     `none`, whatever was asked for. `unread` are files whose old versions couldn't all be searched for it.
+    `submodules` are the folders of all submodules; those without `submodule_files` are empty.
     """
 
     repo: RepoRef
@@ -56,6 +71,7 @@ class Snapshot(Record):
     audit: ClosureAudit
     lfs_pointers: tuple[str, ...] = ()
     submodules: tuple[str, ...] = ()
+    submodule_files: tuple[SubmoduleFiles, ...] = ()
     fix_in_ancestors: FoundFix | None = None
     unread: tuple[str, ...] = ()
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from swequarry.config import meaning_of
+from swequarry.errors import SandboxError
 from swequarry.git.snapshot import make_snapshot
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
@@ -38,6 +39,7 @@ def take(house: House, candidate: Candidate) -> Snapshot:
             candidate.repo,
             history=house.settings.history,
             fix=house.workspace.blobs.get(candidate.gold_patch),
+            locate=house.locator.at_hand,
         )
         if not snapshot.audit.findings:
             house.backend.import_tree(tree, base_key(snapshot))
@@ -45,10 +47,17 @@ def take(house: House, candidate: Candidate) -> Snapshot:
 
 
 def base_world(house: House, candidate: Candidate, snapshot: Snapshot) -> World:
-    """Return the world of a snapshot, made again where it isn't stored any more."""
+    """Return the world of a snapshot, made again where it isn't stored any more.
+
+    Raises:
+        SandboxError: the repository now gives another snapshot.
+    """
     key = base_key(snapshot)
-    if not house.backend.has_world(key):
-        take(house, candidate)
+    if not house.backend.has_world(key) and base_key(take(house, candidate)) != key:
+        raise SandboxError(
+            f"the snapshot of {candidate.instance_id} can't be made again as it was: the mirrors of the "
+            "repository or of its submodules hold other objects than then; bring them back, or start anew"
+        )
     return World(backend=house.backend.name, key=key)
 
 
