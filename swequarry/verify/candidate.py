@@ -118,7 +118,10 @@ def folder_tree(bench: TreeWorkbench, base: TreeSha, folder: Path) -> tuple[Tree
     known = {entry.path: entry for entry in list_files(bench.place, base)}
     entries = [entry for entry in known.values() if entry.kind == "commit"]
     notes: list[Note] = []
-    seen = list(_walk(folder, notes))
+    submodules = frozenset(
+        entry.path for entry in entries
+    )  # their files are the world's; no change crosses over
+    seen = [(path, found) for path, found in _walk(folder, notes) if not _below(path, submodules)]
     left = ignored(bench, base, [path for path, _ in seen if path not in known])
     for path, found in seen:
         data = None if path in left else _content(folder, path, found, notes)

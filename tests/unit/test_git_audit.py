@@ -93,7 +93,84 @@ def as_linked_worktree(leaky: Leaky, folder: Path) -> Path:
     return folder / "linked"
 
 
-SOURCES = [as_mirror, as_mirror_without_config, as_clone, as_shared_clone, as_linked_worktree]
+def as_clone_with_reference(leaky: Leaky, folder: Path) -> Path:
+    cache = folder / "cache.git"
+    git(folder, "clone", "--quiet", "--mirror", os.fspath(leaky.upstream.path), "cache.git")
+    git(folder, "clone", "--quiet", "--reference", os.fspath(cache), f"file://{leaky.upstream.path}", "copy")
+    return folder / "copy"
+
+
+def as_clone_of_a_shared_clone(leaky: Leaky, folder: Path) -> Path:
+    git(folder, "clone", "--quiet", "--shared", "--mirror", os.fspath(leaky.upstream.path), "first")
+    git(folder, "clone", "--quiet", "--shared", "--bare", os.fspath(folder / "first"), "copy")
+    return folder / "copy"
+
+
+def as_bare_folder_with_alternates(leaky: Leaky, folder: Path) -> Path:
+    copy = folder / "copy"
+    git(folder, "init", "--quiet", "--bare", "copy")
+    info = copy / "objects" / "info"
+    info.mkdir(exist_ok=True)
+    (info / "alternates").write_text(f"# a comment\n{leaky.upstream.path / 'objects'}\n/nowhere\n")
+    (info / "http-alternates").write_text("https://x.example/objects\n")
+    (copy / "packed-refs").write_text(f"{leaky.fix} refs/heads/main\n{leaky.fix} refs/tags/v9\n")
+    return copy
+
+
+def as_grafted_mirror(leaky: Leaky, folder: Path) -> Path:
+    mirror = as_mirror(leaky, folder)
+    (mirror / "info").mkdir(exist_ok=True)
+    (mirror / "info" / "grafts").write_text(f"{leaky.base} {leaky.fix}\n")
+    (mirror / "info" / "attributes").write_text("*.py filter=leak\n")
+    git(mirror, "config", "filter.leak.smudge", "printf 'return the_fix(42)'")
+    git(mirror, "update-ref", "ORIG_HEAD", leaky.fix)
+    return mirror
+
+
+def as_mirror_with_kept_packs(leaky: Leaky, folder: Path) -> Path:
+    mirror = as_mirror(leaky, folder)
+    git(mirror, "repack", "-adq", "--write-bitmap-index")
+    for pack in (mirror / "objects" / "pack").glob("*.pack"):
+        pack.with_suffix(".keep").touch()
+    git(mirror, "commit-graph", "write", "--reachable", "--changed-paths")
+    git(mirror, "hash-object", "-w", "--stdin", stdin=SECRET + b"# unreachable\n")
+    return mirror
+
+
+def as_shallow_mirror(leaky: Leaky, folder: Path) -> Path:
+    git(folder, "clone", "--quiet", "--mirror", "--depth=2", f"file://{leaky.upstream.path}", "copy")
+    return folder / "copy"
+
+
+def as_partial_mirror(leaky: Leaky, folder: Path) -> Path:
+    leaky.upstream.git("config", "uploadpack.allowFilter", "true")
+    url = f"file://{leaky.upstream.path}"
+    git(folder, "clone", "--quiet", "--mirror", "--filter=blob:limit=1k", url, "copy")
+    return folder / "copy"
+
+
+SOURCES = [
+    as_mirror,
+    as_mirror_without_config,
+    as_clone,
+    as_shared_clone,
+    as_linked_worktree,
+    as_clone_with_reference,
+    as_clone_of_a_shared_clone,
+    as_bare_folder_with_alternates,
+    as_grafted_mirror,
+    as_mirror_with_kept_packs,
+    as_shallow_mirror,
+    as_partial_mirror,
+]
+"""Kinds of copies of the upstream that people keep; each one holds the fix."""
+
+
+def closure_of(made: Path, base: CommitSha) -> set[bytes]:
+    """Return what a snapshot may hold, as git itself lists it: the base's closure, and tag objects."""
+    reachable = set(git(made, "rev-list", "--objects", "--no-object-names", base).split())
+    listing = git(made, "for-each-ref", "--format=%(objecttype) %(objectname)", "refs/tags").split(b"\n")
+    return reachable | {line[4:] for line in listing if line.startswith(b"tag ")}
 
 
 @pytest.mark.parametrize(
@@ -101,10 +178,13 @@ SOURCES = [as_mirror, as_mirror_without_config, as_clone, as_shared_clone, as_li
 )
 def test_no_object_or_file_of_a_snapshot_holds_the_fix(leaky, tmp_path, source, history):
     repository = Repository.open(source(leaky, tmp_path))
+    assert repository.has(leaky.fix), "the source must hold what may not come out of it"
     made = tmp_path / "snapshot"
     snapshot = make_snapshot(repository, leaky.base, made, REPO, history)
     assert snapshot.audit.findings == ()
     assert audit_closure(made, leaky.base) == snapshot.audit
+    stored = git(made, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+    assert set(stored) == closure_of(made, leaky.base)
     objects = git(made, "cat-file", "--batch-all-objects", "--batch")
     assert b"return 0\n" in objects
     assert SECRET.strip() not in objects

@@ -13,7 +13,9 @@ from swequarry.git.mirrors import MirrorLocator
 from swequarry.git.repository import Repository
 from swequarry.git.snapshot import make_snapshot
 from swequarry.git.submodules import named_by
+from swequarry.git.trees import TreeWorkbench
 from swequarry.records import CommitSha, RepoRef, Snapshot
+from swequarry.verify.candidate import folder_tree
 
 SECRET = b"return the_fix(42)\n"
 HELPERS: Files = {
@@ -310,6 +312,23 @@ def test_audit_sees_what_git_status_hides_in_submodules(house: House, tamper: ob
     tamper(copy)
     findings = audit_closure(copy, base, snapshot.submodule_files).findings
     assert any(finding.startswith("work-tree: ") for finding in findings)
+
+
+def test_files_of_submodules_are_no_work_of_a_solver(house: House) -> None:
+    pinned = mirror(house.folder, "acme/helpers").commit(HELPERS)
+    files: Files = {
+        b"h": (SUBMODULE, pinned.encode()),
+        b".gitmodules": gitmodules("h", "../helpers"),
+        b"a": b"1\n",
+    }
+    base = house.own.commit(files)
+    _, made = house.snapshot(base)
+    own, changed = house.own.repository.tree_of(base), house.own.tree({**files, b"a": b"2\n"})
+    with TreeWorkbench(house.own.repository) as bench:
+        assert folder_tree(bench, own, made) == (own, ())
+        _edit(made)
+        (made / "a").write_bytes(b"2\n")
+        assert folder_tree(bench, own, made) == (changed, ())
 
 
 def test_a_mirror_at_hand_is_opened_and_none_is_cloned(tmp_path: Path) -> None:
