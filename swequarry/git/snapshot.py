@@ -35,7 +35,7 @@ from swequarry.git.store import (
     object_errors,
 )
 from swequarry.git.submodules import Locate, fill_submodules
-from swequarry.git.tags import Tag, kept_tags, packed_refs
+from swequarry.git.tags import Tag, kept_tags, packed_refs, with_version_tag
 from swequarry.records import CommitSha, RepoRef, Snapshot
 
 History = Literal["full", "none"] | int
@@ -122,6 +122,8 @@ def _build(
     base = source.base
     closure = list_closure(source.place, base)
     tags = kept_tags(repository, closure, base)
+    if source.history != "full":
+        tags = with_version_tag(repository, base, tags)
     git_dir = made / ".git"
     _lay_out(git_dir, source, closure, tags)
     absent = _copy_objects(source, closure, tags, git_dir / "objects" / "pack", scratch)

@@ -226,7 +226,11 @@ def audit_submodules(made: Path, links: Iterable[bytes], known: Sequence[Submodu
     records = {path_bytes(record.path): record for record in known}
     files: dict[bytes, list[tuple[bytes, int, str]]] = {path: [] for path in records}
     for link in links:
-        for name, path in entries_below(on_disk(made, link)):
+        root = on_disk(made, link)
+        if root.is_symlink() or not root.is_dir():
+            yield f"{path_text(link)} is the place of a submodule, but no folder"
+            continue
+        for name, path in entries_below(root):
             if stat.S_ISDIR(path.lstat().st_mode):
                 continue
             whole = link + b"/" + name
@@ -236,8 +240,8 @@ def audit_submodules(made: Path, links: Iterable[bytes], known: Sequence[Submodu
                 yield f"{path_text(whole)} has no place in the folder of a submodule"
             else:
                 files[owner].append((whole[len(owner) + 1 :], *read))
-    for path, record in records.items():
-        if _files_hash(files[path]) != record.files:
+    for folder, record in records.items():
+        if _files_hash(files[folder]) != record.files:
             yield f"{record.path} isn't as in the submodule's commit {record.commit}"
 
 

@@ -2,7 +2,8 @@
 
 Versions are read from tags (setuptools-scm and kin), so tags of ancestors stay. A tag object that was
 written after the base commit may tell of what came later, so its name stays as a lightweight tag and its
-text goes: `git describe` then answers as it did on that day, `git describe --tags` as today.
+text goes: `git describe` then answers as it did on that day, `git describe --tags` as today. Where the
+history was cut off before the nearest tag, that tag moves to the base (`with_version_tag`).
 """
 
 import re
@@ -13,6 +14,7 @@ from swequarry.git.closure import Closure
 from swequarry.git.repository import Repository
 from swequarry.git.run import run_git
 from swequarry.git.store import ObjectReader
+from swequarry.records import CommitSha
 
 _TAGGER_TIME = re.compile(rb"^tagger .*> (-?\d+) [+-]\d+$", re.MULTILINE)
 
@@ -43,6 +45,24 @@ def kept_tags(repository: Repository, closure: Closure, base: str) -> tuple[Tag,
                 objects = chain if written <= latest else ()
                 tags.append(Tag(name=name, commit=target, objects=objects))
     return tuple(sorted(tags, key=lambda tag: tag.name))
+
+
+def with_version_tag(repository: Repository, base: CommitSha, tags: tuple[Tag, ...]) -> tuple[Tag, ...]:
+    """Return the tags of a history that was cut off, with one more where none of them names a version.
+
+    That is the nearest tag of the base's past that has a digit, moved to the base itself. Without it, a version
+    that is read from tags would be that of a project which was never released.
+
+    Raises:
+        GitError: the history can't be read.
+    """
+    if any(re.search(rb"/.*\d", tag.name.removeprefix(b"refs/tags")) for tag in tags):
+        return tags
+    describe = ["describe", "--tags", "--abbrev=0", "--match=*[0-9]*", base]
+    name = b"refs/tags/" + run_git(describe, repository.place, allowed=(0, 128)).strip()
+    known = run_git(["rev-parse", "--verify", "--quiet", name], repository.place, allowed=(0, 1, 128))
+    moved = (Tag(name=name, commit=base.encode("ascii")),) if known else ()
+    return tuple(sorted((*tags, *moved), key=lambda tag: tag.name))
 
 
 def peel(reader: ObjectReader, sha: bytes) -> tuple[tuple[bytes, ...], bytes, float]:

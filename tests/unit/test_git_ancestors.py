@@ -13,6 +13,7 @@ from swequarry.git.store import store_view
 from swequarry.git.trees import TreeWorkbench
 from swequarry.records import CommitSha, FoundFix, Snapshot
 
+SECRET = "the release with the fix"
 HEAD = b"import os\n\n\ndef read(path):\n    with open(path) as stream:\n"
 BROKEN = HEAD + b"        return stream.read()\n"
 FIXED = (
@@ -62,6 +63,23 @@ def test_a_fix_that_was_reverted_is_not_in_the_snapshot(story: Story, tmp_path: 
     assert snapshot.audit.findings == ()
     assert git(tmp_path / "made", "rev-list", "--count", "HEAD") == b"1\n"
     assert b"removeprefix" not in git(tmp_path / "made", "cat-file", "--batch-all-objects", "--batch")
+
+
+@pytest.mark.parametrize("annotated", [True, False])
+def test_a_version_from_tags_survives_the_loss_of_history(
+    story: Story, tmp_path: Path, annotated: bool
+) -> None:
+    told = story.then({b"a.py": BROKEN}).then({b"a.py": FIXED}).then({b"a.py": BROKEN})
+    note = ("-a", "-m", SECRET) if annotated else ()
+    for name, place in (("v1.0", told.commits[1]), ("latest", told.commits[2])):
+        story.upstream.git("tag", *note, name, place)
+    later = story.upstream.commit({b"a.py": FIXED}, parents=(told.commits[-1],), ref="refs/heads/next")
+    story.upstream.git("tag", "v1.1", later)
+    snapshot = told.snapshot({b"a.py": FIXED}, tmp_path / "made")
+    assert (snapshot.history, snapshot.tags) == ("none", ("latest", "v1.0"))
+    assert snapshot.audit.findings == ()
+    assert git(tmp_path / "made", "describe", "--tags", "--match=v*") == b"v1.0\n"
+    assert SECRET.encode() not in git(tmp_path / "made", "cat-file", "--batch-all-objects", "--batch")
 
 
 def test_history_without_the_fix_stays_and_the_record_is_as_before(story: Story, tmp_path: Path) -> None:

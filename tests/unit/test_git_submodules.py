@@ -284,6 +284,11 @@ def _fifo(made: Path) -> None:
     os.mkfifo(made / "h" / "pipe")
 
 
+def _elsewhere(made: Path) -> None:
+    (made / "h").rename(made.parent / "moved")
+    (made / "h").symlink_to(made.parent / "moved")
+
+
 def _beside(made: Path) -> None:
     (made / "empty" / "x").write_bytes(SECRET)
 
@@ -292,7 +297,7 @@ def _history(made: Path) -> None:
     git(made / "h", "init", "-q", ".")
 
 
-@pytest.mark.parametrize("tamper", [_edit, _add, _remove, _mode, _link, _fifo, _beside, _history])
+@pytest.mark.parametrize("tamper", [_edit, _add, _remove, _mode, _link, _fifo, _elsewhere, _beside, _history])
 def test_audit_sees_what_git_status_hides_in_submodules(house: House, tamper: object) -> None:
     pinned = mirror(house.folder, "acme/helpers").commit(HELPERS)
     base = house.own.commit(
