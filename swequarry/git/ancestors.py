@@ -4,8 +4,9 @@ History that stays in a world is read by solvers, so a fix that lies in it is an
 rules decide, over every version that the changed files ever had (see `filehistory`), white space ignored:
 
 - *lines*: more than half of the fix's distinctive lines stand in old versions of the files that it changes.
-  A line is distinctive if the fix adds it, it has 20 characters or more and a word, and no changed file has
-  it at the base. For each file the one version with the most of them counts.
+  A line is distinctive if the fix adds it, no changed file has it at the base, and it has 20 characters or
+  more and a word; shorter ones count where the fix has none of these. For each file the one version with the
+  most of them counts.
 - *patch-id*: a commit has the patch id of the fix (`git patch-id --stable`), forwards or backwards. It is for
   fixes with few distinctive lines; with more of them, the first rule sees the same commit.
 
@@ -30,6 +31,7 @@ from swequarry.records import CommitSha, FoundFix
 
 _MIN_CHARACTERS = 20
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]{3}")
+_LETTER = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 _SPACE = b" \t\r\f\v"
 _ENOUGH_LINES = 3
 """With so many distinctive lines the patch id is not asked for: an equal patch has them all."""
@@ -65,7 +67,7 @@ def find_fix(place: Place, base: CommitSha, gold_patch: bytes) -> AncestorSearch
     histories = file_histories(place, base, [file.paths for file in files])
     with object_reader(place) as reader:
         known = _base_lines(reader, place, base, files)
-        lines = [_distinctive(file) - known for file in files]
+        lines = _distinctive(files, known)
         scan = _scan(reader, histories, lines)
     found = _by_lines(scan, sum(map(len, lines)))
     if found is None and sum(map(len, lines)) < _ENOUGH_LINES:
@@ -86,9 +88,13 @@ def _sum(lines: Iterable[bytes]) -> int:
     return sum(map(hash, filter(None, lines)))
 
 
-def _distinctive(file: FilePatch) -> frozenset[bytes]:
-    added = (line.strip() for hunk in file.hunks for line in hunk.added)
-    return frozenset(_squeezed(line) for line in added if len(line) >= _MIN_CHARACTERS and _WORD.search(line))
+def _distinctive(files: Sequence[FilePatch], known: frozenset[bytes]) -> list[frozenset[bytes]]:
+    """Return the distinctive lines of each file."""
+    added = [[line.strip() for hunk in file.hunks for line in hunk.added] for file in files]
+    long = [[line for line in part if len(line) >= _MIN_CHARACTERS and _WORD.search(line)] for part in added]
+    short = [[line for line in part if _LETTER.search(line)] for part in added]
+    chosen = [frozenset(map(_squeezed, part)) - known for part in long]
+    return chosen if any(chosen) else [frozenset(map(_squeezed, part)) - known for part in short]
 
 
 def _base_lines(

@@ -50,8 +50,8 @@ def kept_tags(repository: Repository, closure: Closure, base: str) -> tuple[Tag,
 def with_version_tag(repository: Repository, base: CommitSha, tags: tuple[Tag, ...]) -> tuple[Tag, ...]:
     """Return the tags of a history that was cut off, with one more where none of them names a version.
 
-    That is the nearest tag of the base's past that has a digit, moved to the base itself. Without it, a version
-    that is read from tags would be that of a project which was never released.
+    That is the nearest tag of the base's past that has a digit, moved to the base itself. Without it, a
+    version that is read from tags would be that of a project which was never released.
 
     Raises:
         GitError: the history can't be read.

@@ -168,9 +168,8 @@ def test_lines_of_all_files_count_together(story: Story) -> None:
 
 @pytest.mark.parametrize("rule", ["patch-id", "reverse-patch-id"])
 def test_a_fix_without_distinctive_lines_is_known_by_its_patch(story: Story, rule: str) -> None:
-    broken, fixed = (
-        b"\n".join([b"x = 1"] * 9 + [last] + [b"y = 2"] * 9) + b"\n" for last in (b"a=1", b"a=2")
-    )
+    above, below = b"a = 1\n" + b"x = 1\n" * 9, b"y = 2\n" * 9
+    broken, fixed = above + b"a = 1\n" + below, above + below
     base: Files = {b"a.py": broken, b"tests/test_a.py": b""}
     if rule == "patch-id":
         told = story.then(base).then({b"a.py": fixed, b"tests/test_a.py": b"1"})
@@ -180,8 +179,16 @@ def test_a_fix_without_distinctive_lines_is_known_by_its_patch(story: Story, rul
     found = told.find({**base, b"a.py": fixed})
     assert found is not None
     assert (found.rule, found.commit) == (rule, told.commits[1])
-    other = told.then({**base, b"a.py": broken.replace(b"y = 2", b"y = 3")})
-    assert other.find({**base, b"a.py": broken.replace(b"y = 2", b"y = 4")}) is None
+    assert told.find({**base, b"a.py": broken.removeprefix(b"a = 1\n")}) is None, "another line of that text"
+
+
+def test_short_lines_count_where_there_are_no_others(story: Story) -> None:
+    wrong, right = b"def add(a, b):\n    return a - b\n", b"def add(a, b):\n    return a + b\n"
+    told = story.then({b"a.py": wrong}).then({b"a.py": right + b"# and more\n"}).then({b"a.py": wrong})
+    found = told.find({b"a.py": right})
+    assert found is not None
+    assert (found.rule, found.commit) == ("lines", told.commits[1])
+    assert told.find({b"a.py": wrong.replace(b"-", b"*")}) is None
 
 
 def test_documentation_gives_no_hit(story: Story) -> None:
