@@ -71,8 +71,8 @@ def test_a_version_from_tags_survives_the_loss_of_history(
 ) -> None:
     told = story.then({b"a.py": BROKEN}).then({b"a.py": FIXED}).then({b"a.py": BROKEN})
     note = ("-a", "-m", SECRET) if annotated else ()
-    for name, place in (("v1.0", told.commits[1]), ("latest", told.commits[2])):
-        story.upstream.git("tag", *note, name, place)
+    story.upstream.git("tag", *note, "v1.0", told.commits[1])
+    story.upstream.git("tag", "latest", told.commits[2])
     later = story.upstream.commit({b"a.py": FIXED}, parents=(told.commits[-1],), ref="refs/heads/next")
     story.upstream.git("tag", "v1.1", later)
     snapshot = told.snapshot({b"a.py": FIXED}, tmp_path / "made")
