@@ -155,10 +155,18 @@ def _urls(repository: Repository, entries: Sequence[TreeEntry]) -> dict[bytes, s
 
 
 def _holder(repository: Repository, name: RepoRef | None, commit: str, locate: Locate) -> Repository | None:
-    if repository.has(commit):
+    if _has_commit(repository, commit):
         return repository
     other = locate(name) if name is not None else None
-    return other if other is not None and other.has(commit) else None
+    return other if other is not None and _has_commit(other, commit) else None
+
+
+def _has_commit(repository: Repository, sha: str) -> bool:
+    try:
+        repository.commit_object(sha)
+    except ObjectMissingError:
+        return False
+    return True
 
 
 def _is_empty_folder(made: Path, path: bytes) -> bool:

@@ -104,6 +104,14 @@ def test_a_commit_in_the_own_store_needs_no_hint(house: House) -> None:
     assert snapshot.audit.findings == ()
 
 
+def test_what_is_pinned_and_no_commit_gives_no_files(house: House) -> None:
+    blob = house.own.git("hash-object", "-w", "--stdin", stdin=SECRET).strip()
+    snapshot, made = house.snapshot(house.own.commit({b"vendor": (SUBMODULE, blob)}))
+    assert (snapshot.submodules, snapshot.submodule_files) == (("vendor",), ())
+    assert plain_files(made) == {}
+    assert snapshot.audit.findings == ()
+
+
 def test_submodules_of_submodules_come_too_and_an_absent_one_is_named(house: House) -> None:
     inner = mirror(house.folder, "other/inner").commit({b"deep.txt": b"deep"})
     outer = mirror(house.folder, "other/outer").commit(
