@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from swequarry.delta import TreeDelta
 from swequarry.records import Recipe, TestId, TestReport
 from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, World
+from swequarry.verify.build_again import BuiltAgain, build_again
 from swequarry.verify.frameworks import invocation
 from swequarry.verify.passes import Progress, RunProblem
 from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, Orders, new_nonce, payload
@@ -77,12 +78,17 @@ def run_tests(
     """Run the tests of some files in a fresh copy of a world with a delta applied.
 
     `targets` are test files relative to /testbed; those that aren't there in this state are left out.
-    The wall limit bounds all processes of the run together.
+    The wall limit bounds all processes of the run together. Extension modules whose sources the delta changes
+    are built again first, within the same limits; where that fails, no test is collected.
 
     Raises:
         SandboxError: the machinery broke, or the run was killed from outside; nothing is known.
         UsageError: the recipe's test command isn't one of its framework.
     """
+    made = build_again(backend, world, delta, recipe, limits)
+    if made.failure is not None:
+        return _unbuilt(made, recipe)
+    delta = made.delta
     progress, output = Progress(targets, recipe.test_framework), b""
     spent_s, passes = 0.0, 0
     while passes < max(1, options.max_passes):
@@ -96,6 +102,12 @@ def run_tests(
         if not progress.again or limits.wall_s - spent_s < _MIN_PASS_S:
             break
     return _result(progress, output, spent_s, passes)
+
+
+def _unbuilt(made: BuiltAgain, recipe: Recipe) -> RunResult:
+    reason = f"the extension modules can't be built again: {made.failure}"
+    report = TestReport(framework=recipe.test_framework, collection_errors=(("", reason),))
+    return RunResult(report=report, output=made.log[-_OUTPUT_TAIL:], passes=0, evidence=(reason,))
 
 
 def _orders(progress: Progress, options: RunOptions) -> Orders:

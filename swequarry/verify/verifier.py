@@ -29,7 +29,6 @@ _SEED_BASE = {State.BASE: 30_000, State.BEFORE: 10_000, State.AFTER: 20_000}
 """Each run has its own seed, by state and number: the same whenever it is done again."""
 _EARLY = 2
 """Runs of each state after which a candidate without any test that turns is let go."""
-_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxd", ".pxi", ".rs", ".f", ".f90")
 _LONG_RUN_S = 60.0
 """From this on a run isn't repeated with the tests that failed after the fix: no list can have them any more,
 and tests that download something wait and try again for minutes when there is no network."""
@@ -90,7 +89,7 @@ def verify(
 
     runs = _Runs(start=start)
     try:
-        verdict = _measure(runs, settings.runs, candidate)
+        verdict = _measure(runs, settings.runs)
     except SandboxError as error:
         outcome: Outcome[Verification] = Failed(boundary=Boundary.SANDBOX, message=str(error))
     else:
@@ -108,7 +107,7 @@ def _no_targets(candidate: Candidate) -> Rejected:
     return Rejected(code=RejectCode.NO_TESTS_FOUND, message=message, evidence=evidence)
 
 
-def _measure(runs: _Runs, wanted: int, candidate: Candidate) -> Classification | Rejected:
+def _measure(runs: _Runs, wanted: int) -> Classification | Rejected:
     for number in range(wanted):
         for state in (State.AFTER, State.BEFORE):
             rejected = runs.add(state)
@@ -117,7 +116,7 @@ def _measure(runs: _Runs, wanted: int, candidate: Candidate) -> Classification |
         if number + 1 in (min(_EARLY, wanted), wanted):
             found = runs.classify()
             if not found.fail_to_pass and (number + 1 == wanted or not found.turning):
-                return _no_fail_to_pass(found, runs, candidate)
+                return _no_fail_to_pass(found, runs)
     runs.add(State.BASE)
     return runs.classify()
 
@@ -163,7 +162,7 @@ def _nothing_ran(run: RunResult) -> Rejected:
     return Rejected(code=RejectCode.NO_TESTS_FOUND, message=message, evidence=evidence)
 
 
-def _no_fail_to_pass(found: Classification, runs: _Runs, candidate: Candidate) -> Rejected:
+def _no_fail_to_pass(found: Classification, runs: _Runs) -> Rejected:
     turning = tuple(f"{entry.id}: {entry.reason}" for entry in found.turning[:_EVIDENCE])
     reasons = {entry.reason for entry in found.turning}
     if Reason.RESOURCE_LIMIT in reasons:
@@ -172,10 +171,6 @@ def _no_fail_to_pass(found: Classification, runs: _Runs, candidate: Candidate) -
     if turning:
         message = "every test that fails before and passes after in some run differs between runs"
         return Rejected(code=RejectCode.UNSTABLE, message=message, evidence=turning)
-    compiled = tuple(path for path in candidate.gold_files if path.endswith(_COMPILED))
-    if compiled:
-        message = "the fix changes compiled code, which isn't built again for a run"
-        return Rejected(code=RejectCode.BUILD_FAILED, message=message, evidence=compiled[:_EVIDENCE])
     if found.fail_after and found.fail_after == found.need_network:
         message = "no test turns, and all that fail after the fix need the network"
         return Rejected(
