@@ -1,8 +1,11 @@
 """What the names of extras, groups and files say about their use, and which of several files counts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from reconstruct.environment.evidence.model import CondaFile, Group, Origin
 from reconstruct.environment.evidence.pytest_settings import is_plugin
@@ -10,6 +13,7 @@ from reconstruct.environment.evidence.requirement_files import rank_name
 from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.requirement_sets import RUNNER
 
+DEV_NAME: Final = re.compile(r"dev|develop|development|all-?dev", re.IGNORECASE)
 _TEST_NAME: Final = re.compile(
     r"(?:.*[-_.])?(?:tests?|testing|pytest|unit|unittests?)(?:[-_.].*)?", re.IGNORECASE
 )
@@ -18,6 +22,33 @@ _TEST_NAME: Final = re.compile(
 def suits(name: str) -> bool:
     """Whether an extra isn't for documentation, checks or releases by its name."""
     return not re.search(r"lint|docs?$|^doc|typing|mypy|bench|release|publish", name, re.IGNORECASE)
+
+
+def expand(extra: str, extras: Mapping[str, Sequence[str]], own: str) -> list[str]:
+    """Return the texts of an extra with those of the project's `own` extras that it names."""
+    found: list[str] = []
+    waiting = [extra]
+    seen: set[str] = set()
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for text in extras.get(current, ()):
+            if name_of(text) == own:
+                waiting.extend(canonicalize_name(e) for e in Requirement(text).extras)
+            else:
+                found.append(text)
+    return found
+
+
+def collects(extra: str, expanded: Mapping[str, Sequence[str]]) -> bool:
+    """Whether an extra that isn't for tests or development has all of two other such extras."""
+    features = {
+        n: set(texts) for n, texts in expanded.items() if not DEV_NAME.fullmatch(n) and "test" not in n
+    }
+    own = features.pop(extra, set())
+    return sum(bool(texts) and texts <= own for texts in features.values()) > 1
 
 
 def for_tests(group: Group) -> bool:

@@ -4,16 +4,22 @@ The first tier must install: the project's own test requirements. The second may
 that CI and conda files give, kept only where the repository imports them, and what the changed tests want.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from reconstruct.environment.choices import conda_file, for_tests, has_runner, suits
+from reconstruct.environment.choices import (
+    DEV_NAME,
+    collects,
+    conda_file,
+    expand,
+    for_tests,
+    has_runner,
+    suits,
+)
 from reconstruct.environment.evidence.imports import FileImports, imports_of
 from reconstruct.environment.evidence.model import Origin, Requested
 from reconstruct.environment.evidence.pytest_settings import is_plugin
@@ -44,7 +50,6 @@ from reconstruct.environment.requirement_sets import (
 CORE: Final = frozenset({"numpy", "pandas"})
 """What CI or conda name goes to the first tier if it is one of these: too much is built against them."""
 MEASURING: Final = frozenset({"coverage"})
-_DEV_NAME: Final = re.compile(r"dev|develop|development|all-?dev", re.IGNORECASE)
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel", "distribute", "python"})
 
 
@@ -66,18 +71,35 @@ class TestNeeds:
 
 
 def choose_needs(
-    facts: ProjectFacts, python: str, changed_tests: Mapping[str, str], *, runner_pins: bool = True
+    facts: ProjectFacts,
+    python: str,
+    changed_tests: Mapping[str, str],
+    *,
+    runner_pins: bool = True,
+    wide_extras: bool = True,
 ) -> TestNeeds:
     """Return what tests of a project need with one Python version; `changed_tests` are texts by path.
 
-    Without `runner_pins` the test runner is taken as young as the date allows.
+    Without `runner_pins` the test runner is taken as young as the date allows. Without `wide_extras` an extra
+    that only collects others is left out where there is one for tests; what is imported of it is optional.
     """
-    return _Chooser(facts, python, imports_of(changed_tests), runner_pins=runner_pins).needs()
+    imports = imports_of(changed_tests)
+    return _Chooser(facts, python, imports, runner_pins=runner_pins, wide_extras=wide_extras).needs()
 
 
 class _Chooser:
-    def __init__(self, facts: ProjectFacts, python: str, changed: FileImports, *, runner_pins: bool) -> None:
+    def __init__(
+        self,
+        facts: ProjectFacts,
+        python: str,
+        changed: FileImports,
+        *,
+        runner_pins: bool,
+        wide_extras: bool,
+    ) -> None:
         self._runner_pins = runner_pins
+        self._wide_extras = wide_extras
+        self._collected: list[str] = []
         self._facts = facts
         self._python = python
         self._changed = changed
@@ -105,6 +127,7 @@ class _Chooser:
         present = {name_of(t) for t in (*first, *self._facts.dependencies)}
         if not self._runner_pins:
             wanted = [unpinned(text) for text in wanted]
+        wanted += [t for t in self._kept(self._collected) if self._is_worth_it(name_of(t), t)]
         optional = [*fragile, *wanted, *self._imports(self._changed.wanted), *self._plugins()]
         named_only_runner = not extras and all(is_runner_part(text) for text in (*first, *wanted))
         optional += self._of_features(with_extras=named_only_runner)
@@ -166,6 +189,8 @@ class _Chooser:
             names = self._declared_extras(has_others=bool(named.requirements or named.groups))
         passed: list[str] = []
         texts: list[str] = []
+        if not self._wide_extras:
+            names = self._narrow(names)
         for name in dict.fromkeys(canonicalize_name(n) for n in names):
             expanded = self._expand(name)
             if self._must_be_taken_apart(expanded):
@@ -174,12 +199,22 @@ class _Chooser:
                 passed.append(name)
         return passed, texts
 
+    def _narrow(self, names: list[str]) -> list[str]:
+        """Extras without those that only collect others, where one for tests is left or declared."""
+        expanded = {name: self._expand(name) for name in self._extras}
+        wide = [name for name in names if collects(canonicalize_name(name), expanded)]
+        narrow = [name for name in names if name not in wide] or self._declared_extras(has_others=True)
+        if not narrow:
+            return names
+        self._collected = [text for name in wide for text in self._expand(canonicalize_name(name))]
+        return narrow
+
     def _used_extras(self) -> list[str]:
         """Declared extras for tests and development, and those of which the repository imports something."""
         return [
             name
             for name in self._extras
-            if _DEV_NAME.fullmatch(name)
+            if DEV_NAME.fullmatch(name)
             or any(is_runner_part(t) or self._is_imported(name_of(t)) for t in self._expand(name))
         ]
 
@@ -191,24 +226,10 @@ class _Chooser:
 
     def _declared_extras(self, *, has_others: bool) -> list[str]:
         tests = [n for n in self._extras if n in {"test", "tests", "testing"}]
-        return tests or ([] if has_others else [n for n in self._extras if _DEV_NAME.fullmatch(n)])
+        return tests or ([] if has_others else [n for n in self._extras if DEV_NAME.fullmatch(n)])
 
     def _expand(self, extra: str) -> list[str]:
-        """The texts of an extra with those of the project's own extras that it names."""
-        found: list[str] = []
-        waiting: list[str] = [extra]
-        seen: set[str] = set()
-        while waiting:
-            current = waiting.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            for text in self._extras.get(current, ()):
-                if name_of(text) == self._own:
-                    waiting.extend(canonicalize_name(e) for e in Requirement(text).extras)
-                else:
-                    found.append(text)
-        return found
+        return expand(extra, self._extras, self._own)
 
     def _group_texts(self, named: Requested, extras: list[str]) -> list[str]:
         """Groups that tox or CI name and those for tests, else (no runner yet) those for developing."""
@@ -220,7 +241,7 @@ class _Chooser:
         texts = [text for group in chosen for text in group.requirements]
         reached = [*named.requirements, *texts, *(t for e in extras for t in self._expand(e))]
         if not has_runner(reached):
-            developing = [g for g in groups if _DEV_NAME.fullmatch(g.name) or g.origin is Origin.HATCH]
+            developing = [g for g in groups if DEV_NAME.fullmatch(g.name) or g.origin is Origin.HATCH]
             texts += [text for group in developing for text in group.requirements]
         return texts
 

@@ -34,6 +34,11 @@ BUILD_WINDOW_OPENS: Final = datetime(2023, 1, 8, tzinfo=UTC)
 MODERN: Final = datetime(2024, 1, 1, tzinfo=UTC)
 """From this day on nothing needs an old setuptools any more."""
 _SCM_BY_DISTRIBUTION: Final = frozenset({"setuptools_scm", "hatch-vcs"})
+_BUILD_ON_IMPORT: Final = {"mesonpy": ("ninja",)}
+"""Back-ends whose editable installs build again on import, with tools that must still be there then."""
+_AS_AT_RUN_TIME: Final = {"numpy": "numpy", "oldest-supported-numpy": "numpy"}
+"""What is built against must be what is there at run time: pins are for wheels that many can use."""
+_SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 
 
 def plan_recipes(
@@ -60,7 +65,7 @@ def plan_recipes(
         return ()
     best, others = plans[0], plans[1:]
     unlocked = planner.unlocked(best)
-    tries = [best, unlocked, replace(unlocked, optional=()), planner.loosened(best)]
+    tries = [best, unlocked, planner.narrowed(best), replace(unlocked, optional=()), planner.loosened(best)]
     tries += [*planner.other_runners(unlocked), *others[:1], *planner.other_installs(unlocked), *others[1:]]
     return tuple(dict.fromkeys(tries))
 
@@ -100,18 +105,19 @@ class _Planner:
         needs = self._needs(python, runner_pins=cutoff == self._effective)
         cap = setuptools_bound(python, cutoff, self._facts.build_requires)
         outdated = outdated_backends(self._facts.build_requires, cap)
+        beside = bool(outdated) or self._facts.build_backend in _BUILD_ON_IMPORT
         recipe = Recipe(
             python=python,
             cutoff=cutoff,
             project_name=self._facts.name,
             install=self._install(python),
             extras=needs.extras,
-            requirements=needs.requirements,
+            requirements=self._with_build_tools(needs.requirements),
             optional=needs.optional,
             constraints=needs.constraints,
             build_constraints=(cap,),
-            build_requirements=self._unpinned_build_requires() if outdated else (),
-            build_isolation=not outdated,
+            build_requirements=self._unpinned_build_requires() if beside else (),
+            build_isolation=not beside,
             build_cutoff=max(cutoff, BUILD_WINDOW_OPENS),
             exempt=_exempt(cutoff),
             local_packages=needs.local,
@@ -170,6 +176,17 @@ class _Planner:
         kept = tuple(line for line in best.constraints if line not in locked)
         return replace(best, constraints=kept)
 
+    def narrowed(self, best: Recipe) -> Recipe:
+        """The same without extras that only collect others: one dead feature of many would rule out them all."""
+        pins = shifted_date(self._effective, best.python) == self._effective
+        needs = choose_needs(
+            self._facts, best.python, self._changed_tests, runner_pins=pins, wide_extras=False
+        )
+        if needs.extras == best.extras or best.install == "path":
+            return self.unlocked(best)
+        first = self._with_build_tools(needs.requirements)
+        return self.unlocked(replace(best, extras=needs.extras, requirements=first, optional=needs.optional))
+
     def loosened(self, best: Recipe) -> Recipe:
         """The same with nothing in the first tier but the runner and the core, and no exact pins."""
         needs = self._needs(best.python, runner_pins=False)
@@ -216,8 +233,18 @@ class _Planner:
         return found
 
     def _unpinned_build_requires(self) -> tuple[str, ...]:
-        names = (name_of(text) for text in self._facts.build_requires)
-        return tuple(dict.fromkeys(name for name in names if name))
+        return build_requirement_names(self._facts)
+
+    def _with_build_tools(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """What a project with extension modules is built with stays at hand: changed sources are built again.
+
+        Without exact pins, which are those of another environment; numpy as the tests have it.
+        """
+        if not self._facts.layout.compiled or not self._facts.is_package:
+            return texts
+        tools = [_AS_AT_RUN_TIME.get(name_of(t), unpinned(t)) for t in self._facts.build_requires]
+        present = {name_of(text) for text in (*texts, *self._facts.dependencies)} | _SEEDS
+        return unique([*texts, *(tool for tool in tools if name_of(tool) not in present)])
 
     def _variables(self) -> tuple[tuple[str, str], ...]:
         """The version for this distribution alone: a general variable would reach its dependencies too."""
@@ -227,6 +254,13 @@ class _Planner:
             return ()
         suffix = re.sub(r"[-_.]+", "_", self._facts.name).upper()
         return ((f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{suffix}", self._project_version),)
+
+
+def build_requirement_names(facts: ProjectFacts) -> tuple[str, ...]:
+    """Return what building a project asks for, without versions, for a build beside its dependencies."""
+    names = (name_of(text) for text in facts.build_requires)
+    bare = [_AS_AT_RUN_TIME.get(name, name) for name in names if name]
+    return unique([*bare, *_BUILD_ON_IMPORT.get(facts.build_backend or "", ())])
 
 
 def setuptools_bound(python: str, cutoff: datetime, build_requires: Sequence[str]) -> str:

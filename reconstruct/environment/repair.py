@@ -142,7 +142,8 @@ def _matches(rule: RepairRule, text: str) -> list[re.Match[str]]:
 def _apply(rule: RepairRule, match: re.Match[str], recipe: Recipe, context: RepairContext) -> Recipe | None:
     groups = {name: value or "" for name, value in match.groupdict().items()}
     values = {key: _filled(value, groups) for key, value in rule.values.items()}
-    return ACTIONS[rule.action](recipe, values, context)
+    changed = ACTIONS[rule.action](recipe, values, context)
+    return None if changed is None else context.hold(changed)
 
 
 def _filled(template: str, groups: Mapping[str, str]) -> str:

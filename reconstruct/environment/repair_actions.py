@@ -23,19 +23,27 @@ _RUNNER = "pytest"
 T = TypeVar("T")
 
 
+def _as_it_is(recipe: Recipe) -> Recipe:
+    """Nobody said anything about this repository."""
+    return recipe
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairContext:
     """What a repair may build on.
 
     `named` are the normalised names of distributions in the repository's own files, `imported` the modules
-    that its tests import, `own_modules` what an import finds in the tree. `into_optional` says that what is
-    required goes to the second tier, which can't change what works already.
+    that its tests import, `own_modules` what an import finds in the tree, `build_requires` the names of what
+    its build asks for. `into_optional` says that what is required goes to the second tier, which can't change
+    what works already. `hold` lays a person's word over a proposal again: no rule loosens that.
     """
 
     named: frozenset[str] = frozenset()
     imported: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
+    build_requires: tuple[str, ...] = ()
     into_optional: bool = False
+    hold: Callable[[Recipe], Recipe] = _as_it_is
 
 
 Values = Mapping[str, str]
@@ -109,6 +117,15 @@ def build_without_isolation(recipe: Recipe, _: Values, __: RepairContext) -> Rec
     return replace(recipe, build_isolation=False)
 
 
+def require_for_build(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
+    """Build the project beside its dependencies, with a module at hand that set-up code imports unasked."""
+    name = _distribution_of(values["module"], context)
+    if name is None or any(distribution_name(line) == name for line in recipe.build_requirements):
+        return recipe
+    asked = recipe.build_requirements or context.build_requires
+    return replace(recipe, build_isolation=False, build_requirements=_added(asked, name))
+
+
 def install_as(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
     """Put the project in place in another way, each less faithful than the one before."""
     order = ("editable", "legacy-editable", "path")
@@ -154,13 +171,7 @@ def drop_or_next_interpreter(recipe: Recipe, values: Values, context: RepairCont
 
 def require_module(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
     """Require the distribution of a module that the project's files name, or that is known for certain."""
-    module = values["module"].partition(".")[0]
-    if module in sys.stdlib_module_names or module in context.own_modules:
-        return recipe
-    known = plugin_table().modules.get(values["module"]) or import_distributions().get(module)
-    if known is None and normalise(module) in context.named:
-        known = normalise(module)
-    return _required(recipe, known, context)
+    return _required(recipe, _distribution_of(values["module"], context), context)
 
 
 def require_well_known(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
@@ -210,6 +221,15 @@ def set_test_option(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
     return replace(recipe, test_command=(*recipe.test_command, "-o", values["option"]))
 
 
+def _distribution_of(dotted: str, context: RepairContext) -> str | None:
+    """Return the distribution of a module that isn't the project's or Python's, if it is known for certain."""
+    module = dotted.partition(".")[0]
+    if module in sys.stdlib_module_names or module in context.own_modules:
+        return None
+    known = plugin_table().modules.get(dotted) or import_distributions().get(module)
+    return normalise(module) if known is None and normalise(module) in context.named else known
+
+
 def _required(recipe: Recipe, requirement: str | None, context: RepairContext) -> Recipe:
     name = distribution_name(requirement or "")
     own = normalise(recipe.project_name) if recipe.project_name else ""
@@ -255,7 +275,8 @@ def _exempt(recipe: Recipe, name: str, moment: datetime) -> Recipe:
 ACTIONS: Mapping[str, Action] = {
     action.__name__: action
     for action in (
-        drop, unpin, loosen_mentioned, constrain, build_constrain, build_without_isolation, install_as,
+        drop, unpin, loosen_mentioned, constrain, build_constrain, build_without_isolation, require_for_build,
+        install_as,
         exempt_from, exempt_now, exempt_days, pretend_version, next_interpreter, drop_or_next_interpreter,
         require_module, require_well_known, require_fixture, require_options, require_plugins,
         require_setting, require_marker, set_test_option,

@@ -2,6 +2,7 @@
 
 Every try is recorded. A recipe that fails is repaired while a rule knows how, then the next one is tried;
 a trial that works but skipped tests for want of something may be bettered, and is kept where that fails.
+A repair that got further costs no build of the plan's, so that neither eats up the other's.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,6 +68,8 @@ def find_environment(  # noqa: PLR0913 - `tell` only watches
 ) -> Outcome[FoundEnvironment]:
     """Return the first environment in which the trial works, at most `max_tries` builds away.
 
+    A repair whose try fails further on, or for another reason, isn't counted; at most `max_tries` aren't.
+
     Raises:
         IndexUnavailableError: the index failed while a build did.
         SandboxError: the sandbox broke.
@@ -78,6 +81,7 @@ def find_environment(  # noqa: PLR0913 - `tell` only watches
         interpreters={_minor(i.version): i for i in reversed(interpreters)},
         context=context or RepairContext(),
         left=max_tries,
+        free=max_tries,
         tell=tell,
     )
     for recipe in recipes:
@@ -102,6 +106,7 @@ class _Search:
     interpreters: dict[str, Interpreter]
     context: RepairContext
     left: int
+    free: int
     tell: Tell = _nobody
     best: _Try | None = None
     tries: list[EnvironmentTry] = field(default_factory=list)
@@ -109,6 +114,7 @@ class _Search:
     given_up: set[str] = field(default_factory=set)
     decisive: tuple[str, ...] = ()
     limited: bool = False
+    failed_at: tuple[Stage, tuple[str, ...]] | None = None
     met_interpreter: bool = False
 
     def follow(self, first: Recipe) -> None:
@@ -136,6 +142,7 @@ class _Search:
         built = build(recipe, self.base_world, interpreter, self.workshop)
         if isinstance(built, NotBuilt):
             self._record(recipe, rule, f"build_failed: {built.cause}", built.decisive)
+            self._failed(Stage.BUILD, rule, built.decisive)
             self.limited = built.cause is BuildCause.LIMIT
             log = built.log + "".join(f"\n{note}" for note in built.notes).encode()
             return propose(recipe, log, Stage.BUILD, self.context, self.tried)
@@ -143,7 +150,9 @@ class _Search:
 
     def _judge(self, done: _Try, rule: str | None) -> Repair | None:
         if not done.result.ok:
-            self._record(done.recipe, rule, "trial_failed", decisive_lines(done.result.log))
+            lines = decisive_lines(done.result.log)
+            self._record(done.recipe, rule, "trial_failed", lines)
+            self._failed(Stage.TRIAL, rule, lines)
             self._forget(done)
             self.limited = False
             return propose(done.recipe, done.result.log, Stage.TRIAL, self.context, self.tried)
@@ -158,6 +167,14 @@ class _Search:
         self._record(done.recipe, rule, "works", ())
         self.left = min(self.left, _IMPROVEMENTS)
         return propose(done.recipe, done.result.log, Stage.TRIAL, self.context, self.tried, only_improve=True)
+
+    def _failed(self, stage: Stage, rule: str | None, lines: tuple[str, ...]) -> None:
+        """Give the build back to a repair that got further than what it repaired."""
+        before, self.failed_at = self.failed_at, (stage, lines)
+        fell_back = before is not None and (before[0], stage) == (Stage.TRIAL, Stage.BUILD)
+        if rule is not None and before != self.failed_at and not fell_back and self.free > 0:
+            self.free -= 1
+            self.left += 1
 
     def _forget(self, done: _Try) -> None:
         """Delete the world of a try that isn't used."""

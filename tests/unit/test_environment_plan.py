@@ -107,6 +107,65 @@ def test_distribution_uploaded_again_later_is_exempt_only_before_that_day(tmp_pa
     assert plan(tmp_path / "b", files, "2023-01-01")[0].exempt == ()
 
 
+# --- extension modules --------------------------------------------------------------------------------
+
+
+def _pyproject(*requires, backend="setuptools.build_meta"):
+    return f"[build-system]\nrequires = {list(requires)!r}\nbuild-backend = {backend!r}\n"
+
+
+def test_tools_of_extension_modules_stay_at_hand_without_pins_for_wheels(tmp_path):
+    files = {
+        "setup.py": setup_py(),
+        "demo/__init__.py": "",
+        "demo/_fast.pyx": "",
+        "pyproject.toml": _pyproject("setuptools", "wheel", "cython==0.29.22", "oldest-supported-numpy"),
+    }
+    best = plan(tmp_path / "a", files)[0]
+    assert best.requirements == ("pytest", "cython", "numpy")
+    assert best.build_isolation
+    del files["demo/_fast.pyx"]
+    assert plan(tmp_path / "b", files)[0].requirements == ("pytest",)
+
+
+def test_compiled_file_among_test_data_makes_no_compiled_project(tmp_path):
+    files = {
+        "setup.py": setup_py(),
+        "demo/__init__.py": "",
+        "tests/data/a.c": "",
+        "pyproject.toml": _pyproject("setuptools", "cython"),
+    }
+    assert plan(tmp_path, files)[0].requirements == ("pytest",)
+
+
+def test_back_end_that_builds_on_import_keeps_its_tools(tmp_path):
+    files = {
+        "demo/__init__.py": "",
+        "demo/_fast.pyx": "",
+        "pyproject.toml": _pyproject("meson-python>=0.13", "numpy>=2.0.0rc1", backend="mesonpy")
+        + '[project]\nname = "demo"\nversion = "1"\n',
+    }
+    best = plan(tmp_path, files, "2025-01-01")[0]
+    assert not best.build_isolation
+    assert best.build_requirements == ("meson-python", "numpy", "ninja")
+
+
+# --- extras that collect others -------------------------------------------------------------------------
+
+
+def test_one_dead_feature_of_many_does_not_rule_the_tests_out(tmp_path):
+    extras = {"s3": ["boto3"], "ssh": ["paramiko"], "all": ["boto3", "paramiko"], "tests": ["mock"]}
+    files = {
+        "setup.py": setup_py(extras_require=extras),
+        "tox.ini": "[testenv]\nextras = all\n    tests\n",
+        "tests/test_a.py": "import paramiko\n",
+    }
+    plans = plan(tmp_path, files)
+    assert plans[0].extras == ("all", "tests")
+    assert plans[1].extras == ("tests",)
+    assert plans[1].optional == ("paramiko",)
+
+
 # --- interpreters ------------------------------------------------------------------------------------
 
 

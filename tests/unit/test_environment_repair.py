@@ -21,7 +21,10 @@ RECIPE = Recipe(
     build_constraints=("setuptools>=64,<66",),
 )
 CONTEXT = RepairContext(
-    named=frozenset({"oddname"}), imported=frozenset({"numpy", "yaml"}), own_modules=frozenset({"demo"})
+    named=frozenset({"oddname"}),
+    imported=frozenset({"numpy", "yaml"}),
+    own_modules=frozenset({"demo"}),
+    build_requires=("cython",),
 )
 NO_SOLUTION = "error: No solution found when resolving dependencies\n  cause: "
 
@@ -42,6 +45,18 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "old-metadata-refused": (
         "setuptools.extern.packaging.version.InvalidVersion: Invalid version: '1.0-dev-r1'",
         {"build_constraints": ("setuptools<66",)},
+    ),
+    "set-up-imports-undeclared": (
+        (
+            "error: Failed to build `demo @ file:///testbed`\n"
+            "  cause: The build backend returned an error\n"
+            "  cause: Call to `setuptools.build_meta:__legacy__.build_editable` failed (exit status: 1)\n"
+            "[stderr]\n"
+            "Traceback (most recent call last):\n"
+            '  File "<string>", line 24, in <module>\n'
+            "ModuleNotFoundError: No module named 'numpy'\n"
+        ),
+        {"build_isolation": False, "build_requirements": ("cython", "numpy")},
     ),
     "build-needs-younger-setuptools": (
         (
@@ -284,6 +299,34 @@ def test_module_that_the_repository_names_is_installed():
     assert repair is not None
     assert repair.recipe is not None
     assert repair.recipe.requirements[-1] == "oddname"
+
+
+def test_module_that_set_up_code_of_a_dependency_lacks_is_not_the_projects_matter():
+    log = (
+        "error: Failed to build `oldtool==1.0`\n  cause: Call to `setuptools.build_meta.build_wheel` failed\n"
+        "  File \"/tmp/x/setup.py\", line 3, in <module>\nModuleNotFoundError: No module named 'numpy'\n"
+    )
+    repair = propose(RECIPE, log.encode(), Stage.BUILD, CONTEXT)
+    assert repair is not None
+    assert repair.rule == "build-fails"
+
+
+def test_unknown_module_of_set_up_code_is_never_installed():
+    log = "error: Failed to build `demo @ file:///testbed`\nModuleNotFoundError: No module named 'nobodys'\n"
+    repair = propose(RECIPE, log.encode(), Stage.BUILD, CONTEXT)
+    assert repair is not None
+    assert repair.rule == "project-build-fails"
+
+
+def test_what_a_person_said_is_never_loosened():
+    def hold(recipe):
+        return replace(recipe, requirements=("pytest", "oldtool==1.0", "coverage<5"))
+
+    log = (NO_SOLUTION + "Because oldtool==1.0 depends on coverage>=5 and you require coverage<5").encode()
+    free = propose(RECIPE, log, Stage.BUILD, CONTEXT)
+    assert free is not None
+    assert free.recipe != RECIPE
+    assert propose(RECIPE, log, Stage.BUILD, replace(CONTEXT, hold=hold)) is None
 
 
 def test_own_distribution_is_never_required():

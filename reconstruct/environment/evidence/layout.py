@@ -1,6 +1,7 @@
 """Where a project keeps its code, its tests and its lock files."""
 
 import re
+from itertools import islice
 from typing import Final
 
 from reconstruct.environment.evidence.imports import is_test_path
@@ -12,6 +13,7 @@ _NOT_CODE: Final = re.compile(
     r"(?:tests?|testing|docs?|examples?|benchmarks?|bench|scripts?|tools?|ci|build|dist|tasks|bin|contrib|asv_bench"
     r"|build_tools|setup|conftest|noxfile|versioneer|fabfile|ez_setup|dodo|runtests|manage|conf|test_.*)"
 )
+_EXTENSION: Final = re.compile(r"\.(?:c|cc|cpp|cxx|pyx|f90)(?:\.in)?$")
 
 
 def read_layout(tree: SourceTree, notes: Notebook) -> Layout:
@@ -33,6 +35,7 @@ def read_layout(tree: SourceTree, notes: Notebook) -> Layout:
         tests=tuple(tests[:200]),
         local_modules=_local_modules(tree),
         lock_files=locks,
+        compiled=_compiled(tree),
     )
 
 
@@ -48,6 +51,11 @@ def _modules(tree: SourceTree, folder: str) -> tuple[str, ...]:
             if name.isidentifier() and not _NOT_CODE.fullmatch(name):
                 found.add(name)
     return tuple(sorted(found))
+
+
+def _compiled(tree: SourceTree) -> tuple[str, ...]:
+    found = (path for path in tree.files if _EXTENSION.search(path) and not is_test_path(path))
+    return tuple(islice((path for path in found if not _NOT_CODE.fullmatch(path.partition("/")[0])), 3))
 
 
 def _top(path: str) -> str:

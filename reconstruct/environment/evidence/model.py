@@ -140,7 +140,8 @@ class Layout:
     """Where the project's code lies.
 
     `modules` are the top-level names that the project offers, `tests` folders and files with tests,
-    `local_modules` every name that an import finds in the tree, so that it is no distribution.
+    `local_modules` every name that an import finds in the tree, so that it is no distribution. `compiled` are
+    the first sources of extension modules, none of them of tests or documents.
     """
 
     modules: tuple[str, ...] = ()
@@ -148,6 +149,7 @@ class Layout:
     tests: tuple[str, ...] = ()
     local_modules: tuple[str, ...] = ()
     lock_files: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

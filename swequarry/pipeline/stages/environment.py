@@ -197,13 +197,17 @@ class _Search:
         facts = facts_of(house, candidate)
         interpreters = house.backend.interpreters()
         recipes = self._plan(facts, interpreters)
+        context = repair_context(facts)
+        said = house.settings.environment.override_for(candidate.repo.full_name)
+        if said is not None:
+            context = replace(context, hold=lambda recipe: overridden((recipe,), said[1], facts)[0])
         return find_environment(
             recipes,
             base_world(house, candidate, self._known.snapshot),
             workshop_of(house),
             Trial(house.backend, candidate, self._deltas, house.settings.verify, house.test_limits),
             interpreters=interpreters,
-            context=repair_context(facts),
+            context=context,
             evidence=self.story.evidence,
             max_tries=house.settings.environment.max_tries,
             tell=self._tell,
