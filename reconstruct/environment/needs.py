@@ -11,15 +11,8 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from reconstruct.environment.choices import (
-    DEV_NAME,
-    collects,
-    conda_file,
-    expand,
-    for_tests,
-    has_runner,
-    suits,
-)
+from reconstruct.environment import choices
+from reconstruct.environment.choices import DEV_NAME, conda_file, for_tests, has_runner, suits
 from reconstruct.environment.evidence.imports import FileImports, imports_of
 from reconstruct.environment.evidence.model import Origin, Requested
 from reconstruct.environment.evidence.pytest_settings import is_plugin
@@ -202,7 +195,7 @@ class _Chooser:
     def _narrow(self, names: list[str]) -> list[str]:
         """Extras without those that only collect others, where one for tests is left or declared."""
         expanded = {name: self._expand(name) for name in self._extras}
-        wide = [name for name in names if collects(canonicalize_name(name), expanded)]
+        wide = [name for name in names if choices.collects(canonicalize_name(name), expanded)]
         narrow = [name for name in names if name not in wide] or self._declared_extras(has_others=True)
         if not narrow:
             return names
@@ -229,7 +222,7 @@ class _Chooser:
         return tests or ([] if has_others else [n for n in self._extras if DEV_NAME.fullmatch(n)])
 
     def _expand(self, extra: str) -> list[str]:
-        return expand(extra, self._extras, self._own)
+        return choices.expand(extra, self._extras, self._own)
 
     def _group_texts(self, named: Requested, extras: list[str]) -> list[str]:
         """Groups that tox or CI name and those for tests, else (no runner yet) those for developing."""

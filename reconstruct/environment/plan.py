@@ -177,7 +177,7 @@ class _Planner:
         return replace(best, constraints=kept)
 
     def narrowed(self, best: Recipe) -> Recipe:
-        """The same without extras that only collect others: one dead feature of many would rule out them all."""
+        """The same without extras that only collect others: one dead feature of many would rule all out."""
         pins = shifted_date(self._effective, best.python) == self._effective
         needs = choose_needs(
             self._facts, best.python, self._changed_tests, runner_pins=pins, wide_extras=False

@@ -222,7 +222,7 @@ def set_test_option(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
 
 
 def _distribution_of(dotted: str, context: RepairContext) -> str | None:
-    """Return the distribution of a module that isn't the project's or Python's, if it is known for certain."""
+    """Return the distribution of a module, if it's known for certain; None for the project's and Python's."""
     module = dotted.partition(".")[0]
     if module in sys.stdlib_module_names or module in context.own_modules:
         return None
