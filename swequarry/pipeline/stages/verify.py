@@ -30,7 +30,7 @@ class VerifyStage:
 
     house: House
     name: ClassVar[str] = "verify"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @property
     def settings_hash(self) -> ContentHash:
