@@ -44,10 +44,14 @@ _SHELF_SIZE: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltAgain:
-    """A delta with its modules, or why these can't be built; `log` is what the build printed."""
+    """A delta with its modules, or why these can't be built; `log` is what the build printed.
+
+    `limit` is the limit that ended the build: then the failure says nothing about the sources.
+    """
 
     delta: TreeDelta
     failure: str | None = None
+    limit: EndedBy | None = None
     log: bytes = b""
 
 
@@ -117,9 +121,10 @@ def _build(
             return BuiltAgain(delta=TreeDelta())
         sandbox.put(delta)
         result = sandbox.run(_command(recipe, changed), limits)
-        if result.ended_by not in {EndedBy.EXITED, EndedBy.SIGNALLED} or result.memory_events:
-            failure = f"ended by the {result.ended_by.value.replace('_', ' ')}"
-            return BuiltAgain(delta=TreeDelta(), failure=failure, log=result.output)
+        limit = EndedBy.MEMORY_LIMIT if result.memory_events else result.ended_by
+        if limit not in {EndedBy.EXITED, EndedBy.SIGNALLED}:
+            failure = f"ended by the {limit.value.replace('_', ' ')}"
+            return BuiltAgain(delta=TreeDelta(), failure=failure, limit=limit, log=result.output)
         listing = _listed(result)
         if listing.status:
             failure = _last(result) or f"ended with status {listing.status}"

@@ -30,7 +30,7 @@ class RunProblem(StrEnum):
     NO_TESTS = "no_tests"
 
 
-_LIMITS = {
+LIMIT_PROBLEMS = {
     EndedBy.MEMORY_LIMIT: RunProblem.MEMORY_LIMIT,
     EndedBy.PROCESS_LIMIT: RunProblem.PROCESS_LIMIT,
     EndedBy.OUTPUT_LIMIT: RunProblem.OUTPUT_LIMIT,
@@ -102,7 +102,7 @@ class Progress:
             self.settled.get(test) or TestResult(id=test, outcome=TestOutcome.NOT_RUN)
             for test in self.collected
         ]
-        unfinished = self.problems.keys() & {*_LIMITS.values(), RunProblem.UNSOUND_REPORT}
+        unfinished = self.problems.keys() & {*LIMIT_PROBLEMS.values(), RunProblem.UNSOUND_REPORT}
         return TestReport(
             framework=self.framework,
             results=tuple(results),
@@ -136,7 +136,7 @@ class Progress:
             self.suspects.update(t for t, r in channel.results.items() if r.outcome in FAILING)
 
     def _judge_end(self, channel: ChannelReport, result: ExecResult) -> None:
-        if result.ended_by in _LIMITS:
+        if result.ended_by in LIMIT_PROBLEMS:
             self._ended_by_limit(channel, result)
         elif not channel.started:
             raise SandboxError(
@@ -155,7 +155,7 @@ class Progress:
             self._ended(channel, channel.status, result)
 
     def _ended_by_limit(self, channel: ChannelReport, result: ExecResult) -> None:
-        problem = _LIMITS[result.ended_by]
+        problem = LIMIT_PROBLEMS[result.ended_by]
         self.problems[problem] = None
         where = channel.running or channel.collecting or "the start"
         self.evidence.append(f"{problem.value} while at {where}")

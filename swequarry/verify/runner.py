@@ -10,7 +10,7 @@ from swequarry.records import Recipe, TestId, TestReport
 from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, World
 from swequarry.verify.build_again import BuiltAgain, build_again
 from swequarry.verify.frameworks import invocation
-from swequarry.verify.passes import Progress, RunProblem
+from swequarry.verify.passes import LIMIT_PROBLEMS, Progress, RunProblem
 from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, Orders, new_nonce, payload
 from swequarry.verify.report import ModuleOrigin, read_channel
 
@@ -106,8 +106,14 @@ def run_tests(
 
 def _unbuilt(made: BuiltAgain, recipe: Recipe) -> RunResult:
     reason = f"the extension modules can't be built again: {made.failure}"
-    report = TestReport(framework=recipe.test_framework, collection_errors=(("", reason),))
-    return RunResult(report=report, output=made.log[-_OUTPUT_TAIL:], passes=0, evidence=(reason,))
+    errors = (("", reason),) if made.limit is None else ()
+    return RunResult(
+        report=TestReport(framework=recipe.test_framework, collection_errors=errors),
+        output=made.log[-_OUTPUT_TAIL:],
+        passes=0,
+        problems=(LIMIT_PROBLEMS[made.limit],) if made.limit is not None else (),
+        evidence=(reason,),
+    )
 
 
 def _orders(progress: Progress, options: RunOptions) -> Orders:

@@ -16,7 +16,7 @@ from reconstruct.environment.build_session import BuildCause
 from reconstruct.environment.builder import BuildResult, Built, NotBuilt, Workshop, build
 from reconstruct.environment.search import FoundEnvironment, TrialResult, find_environment
 from swequarry.config import SandboxSettings
-from swequarry.delta import TreeDelta
+from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import IndexUnavailableError
 from swequarry.ledger.blobs import BlobStore
 from swequarry.outcome import Accepted, Boundary, Failed, Outcome, RejectCode, Rejected
@@ -24,6 +24,7 @@ from swequarry.records import Recipe
 from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.contract import PYTHON, Command, ExecResult, Interpreter, Limits, SandboxBackend, World
 from swequarry.sandbox.index_proxy import IndexSource
+from swequarry.verify.build_again import build_again
 
 CUTOFF = datetime(2021, 6, 1, tzinfo=UTC)
 YEAR_2026 = "2026-03-01T00:00:00Z"
@@ -480,3 +481,26 @@ def test_byte_code_of_the_tree_and_fetched_eggs_do_not_stay(site):
         world, "sh", "-c", "ls /opt/swequarry/env/lib/python*/site-packages/__pycache__/toolbox*"
     )
     assert compiled.ok, "runs see it read-only"
+
+
+COMPILES = """
+import os, subprocess, sys
+if "build_ext" in sys.argv or not os.path.exists("_fast.so"):
+    subprocess.check_call(["cc", "-shared", "-fPIC", "-o", "_fast.so", "_fast.c"])
+"""
+
+
+def test_changed_c_source_never_runs_as_the_module_of_the_old_one(site):  # sandbox.md, 7
+    files = {**DEMO, "setup.py": setup_py(before=COMPILES), "_fast.c": "int value(void) { return 1; }\n"}
+    world = built(site.build(files, "compiled")).world
+    ask = Command(argv=(PYTHON, "-c", "import ctypes; print(ctypes.CDLL('/testbed/_fast.so').value())"))
+
+    def said(delta: TreeDelta) -> bytes:
+        return site.backend.run_once(world, delta, ask, Limits(wall_s=60)).output.strip()
+
+    delta = TreeDelta(files={b"_fast.c": FileContent(data=b"int value(void) { return 2; }\n")})
+    made = build_again(site.backend, world, delta, site.recipe(), Limits(wall_s=120))
+    assert made.failure is None
+    assert (said(delta), said(made.delta)) == (b"1", b"2")
+    broken = TreeDelta(files={b"_fast.c": FileContent(data=b"int value(void) {\n")})
+    assert "error" in str(build_again(site.backend, world, broken, site.recipe(), Limits(wall_s=120)).failure)

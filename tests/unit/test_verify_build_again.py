@@ -12,8 +12,9 @@ from verify_worlds import RECIPE
 
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.records import Recipe
-from swequarry.sandbox.contract import TESTBED, Command, ExecResult, Limits, World
+from swequarry.sandbox.contract import TESTBED, Command, EndedBy, ExecResult, Limits, World
 from swequarry.verify.build_again import _SHELF, BuiltAgain, build_again, compiled_paths
+from swequarry.verify.passes import RunProblem
 from swequarry.verify.runner import RunOptions, run_tests
 
 SETUP = "import sys; text = open('pkg/_fast.c').read(); open('pkg/_fast.abi3.so', 'w').write('built of ' + text)\n"
@@ -24,8 +25,9 @@ WORLD = World(backend="fake", key="w")
 class FakeSandbox:
     """A folder on the host; isolates nothing."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, builds_end_by: EndedBy) -> None:
         self.root = root
+        self.ends = iter((EndedBy.EXITED, builds_end_by))
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +43,8 @@ class FakeSandbox:
 
     def run(self, command: Command, limits: Limits) -> ExecResult:
         stdin = (command.stdin or b"").replace(TESTBED.encode(), os.fsencode(self.root))
-        return FakeBackend(worlds={})._run(replace(command, stdin=stdin), limits, self.root)
+        done = FakeBackend(worlds={})._run(replace(command, stdin=stdin), limits, self.root)
+        return replace(done, ended_by=next(self.ends))
 
 
 class Backend:
@@ -52,6 +55,7 @@ class Backend:
     def __init__(self, tmp_path: Path) -> None:
         self.tmp_path = tmp_path
         self.made: list[FakeSandbox] = []
+        self.builds_end_by = EndedBy.EXITED
 
     def create(self, _world: World) -> FakeSandbox:
         root = self.tmp_path / str(len(self.made))
@@ -59,7 +63,7 @@ class Backend:
         (root / "setup.py").write_text(SETUP)
         (root / "pkg" / "_fast.c").write_text("old")
         (root / "pkg" / "_fast.abi3.so").write_text("built of old")
-        self.made.append(FakeSandbox(root))
+        self.made.append(FakeSandbox(root, self.builds_end_by))
         return self.made[-1]
 
     def run_once(self, *_: object) -> ExecResult:
@@ -124,6 +128,14 @@ def test_failed_build_never_runs_tests_beside_old_modules(backend: Backend) -> N
     assert not run.report.collected
     assert "No module named 'Cython_that_is_not_here'" in run.report.collection_errors[0][1]
     assert b"No module named" in run.output
+
+
+def test_build_that_a_limit_ends_says_nothing_about_the_sources(backend: Backend) -> None:
+    backend.builds_end_by = EndedBy.WALL_LIMIT
+    delta = _delta(pkg___fast_dot_c="new")
+    run = run_tests(backend, WORLD, delta, ["test_a.py"], RECIPE, RunOptions(), Limits())  # type: ignore[arg-type]
+    assert run.problems == (RunProblem.WALL_LIMIT,)
+    assert not run.report.collection_errors
 
 
 def test_other_test_files_beside_the_same_sources_cost_no_other_build(backend: Backend) -> None:
