@@ -66,7 +66,8 @@ def plan_recipes(
     best, others = plans[0], plans[1:]
     unlocked = planner.unlocked(best)
     tries = [best, unlocked, planner.narrowed(best), replace(unlocked, optional=()), planner.loosened(best)]
-    tries += [*planner.other_runners(unlocked), *others[:1], *planner.other_installs(unlocked), *others[1:]]
+    tries += [*planner.isolated(best), *planner.other_runners(unlocked), *others[:1]]
+    tries += [*planner.other_installs(unlocked), *others[1:]]
     return tuple(dict.fromkeys(tries))
 
 
@@ -105,7 +106,7 @@ class _Planner:
         needs = self._needs(python, runner_pins=cutoff == self._effective)
         cap = setuptools_bound(python, cutoff, self._facts.build_requires)
         outdated = outdated_backends(self._facts.build_requires, cap)
-        beside = bool(outdated) or self._facts.build_backend in _BUILD_ON_IMPORT
+        beside = self._unpinned_build_requires() if outdated else self._built_beside()
         recipe = Recipe(
             python=python,
             cutoff=cutoff,
@@ -116,7 +117,7 @@ class _Planner:
             optional=needs.optional,
             constraints=needs.constraints,
             build_constraints=(cap,),
-            build_requirements=self._unpinned_build_requires() if beside else (),
+            build_requirements=beside,
             build_isolation=not beside,
             build_cutoff=max(cutoff, BUILD_WINDOW_OPENS),
             exempt=_exempt(cutoff),
@@ -233,7 +234,21 @@ class _Planner:
         return found
 
     def _unpinned_build_requires(self) -> tuple[str, ...]:
-        return build_requirement_names(self._facts)
+        names = (name_of(text) for text in self._facts.build_requires)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def _built_beside(self) -> tuple[str, ...]:
+        """What the build asks for, where it has to be built against what is there at run time."""
+        against = {name_of(text) for text in self._facts.build_requires} & _AS_AT_RUN_TIME.keys()
+        if self._facts.build_backend in _BUILD_ON_IMPORT or (against and self._facts.layout.compiled):
+            return loose_build_requires(self._facts)
+        return ()
+
+    def isolated(self, best: Recipe) -> list[Recipe]:
+        """The same built apart from its dependencies, with the versions that the build asks for."""
+        if best.build_isolation or not self._facts.layout.compiled:
+            return []
+        return [replace(self.unlocked(best), build_isolation=True, build_requirements=())]
 
     def _with_build_tools(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """What a project with extension modules is built with stays at hand: changed sources are built again.
@@ -256,11 +271,11 @@ class _Planner:
         return ((f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{suffix}", self._project_version),)
 
 
-def build_requirement_names(facts: ProjectFacts) -> tuple[str, ...]:
-    """Return what building a project asks for, without versions, for a build beside its dependencies."""
-    names = (name_of(text) for text in facts.build_requires)
-    bare = [_AS_AT_RUN_TIME.get(name, name) for name in names if name]
-    return unique([*bare, *_BUILD_ON_IMPORT.get(facts.build_backend or "", ())])
+def loose_build_requires(facts: ProjectFacts) -> tuple[str, ...]:
+    """Return what building a project asks for, without exact pins, for a build beside its dependencies."""
+    same = {**_AS_AT_RUN_TIME, **{name: name for name in _SEEDS}}
+    texts = [same.get(name_of(text), unpinned(text)) for text in facts.build_requires if name_of(text)]
+    return unique([*texts, *_BUILD_ON_IMPORT.get(facts.build_backend or "", ())])
 
 
 def setuptools_bound(python: str, cutoff: datetime, build_requires: Sequence[str]) -> str:

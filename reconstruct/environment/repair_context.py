@@ -4,7 +4,7 @@ from packaging.utils import canonicalize_name
 
 from reconstruct.environment.evidence.requirement_lines import name_of
 from reconstruct.environment.facts import ProjectFacts
-from reconstruct.environment.plan import build_requirement_names
+from reconstruct.environment.plan import loose_build_requires
 from reconstruct.environment.repair_actions import RepairContext
 
 
@@ -25,5 +25,5 @@ def repair_context(facts: ProjectFacts) -> RepairContext:
         named=frozenset(str(canonicalize_name(name)) for name in map(name_of, texts) if name),
         imported=facts.imports.everywhere,
         own_modules=frozenset(facts.layout.local_modules) | frozenset(facts.layout.modules),
-        build_requires=build_requirement_names(facts),
+        build_requires=loose_build_requires(facts),
     )

@@ -123,7 +123,6 @@ def test_tools_of_extension_modules_stay_at_hand_without_pins_for_wheels(tmp_pat
     }
     best = plan(tmp_path / "a", files)[0]
     assert best.requirements == ("pytest", "cython", "numpy")
-    assert best.build_isolation
     del files["demo/_fast.pyx"]
     assert plan(tmp_path / "b", files)[0].requirements == ("pytest",)
 
@@ -138,6 +137,24 @@ def test_compiled_file_among_test_data_makes_no_compiled_project(tmp_path):
     assert plan(tmp_path, files)[0].requirements == ("pytest",)
 
 
+def test_pins_of_numpy_for_wheels_never_make_a_build_compile_an_old_numpy(tmp_path):
+    files = {
+        "setup.py": setup_py(install_requires=["numpy"]),
+        "demo/__init__.py": "",
+        "demo/src/fast.c": "",
+        "pyproject.toml": _pyproject(
+            "setuptools",
+            "cython<3",
+            "numpy==1.13.3; python_version=='3.6'",
+            "numpy==1.14.5; python_version>='3.7'",
+        ),
+    }
+    plans = plan(tmp_path, files)
+    assert not plans[0].build_isolation
+    assert plans[0].build_requirements == ("setuptools", "cython<3", "numpy")
+    assert any(one.build_isolation and not one.build_requirements for one in plans)
+
+
 def test_back_end_that_builds_on_import_keeps_its_tools(tmp_path):
     files = {
         "demo/__init__.py": "",
@@ -147,7 +164,7 @@ def test_back_end_that_builds_on_import_keeps_its_tools(tmp_path):
     }
     best = plan(tmp_path, files, "2025-01-01")[0]
     assert not best.build_isolation
-    assert best.build_requirements == ("meson-python", "numpy", "ninja")
+    assert best.build_requirements == ("meson-python>=0.13", "numpy", "ninja")
 
 
 # --- extras that collect others -------------------------------------------------------------------------
