@@ -34,8 +34,8 @@ class RepairContext:
 
     `named` are the normalised names of distributions in the repository's own files, `imported` the modules
     that its tests import, `own_modules` what an import finds in the tree, `build_requires` what its build
-    asks for. `into_optional` says that what is required goes to the second tier, which can't change what works
-    already. `hold` lays a person's word over a proposal again: no rule loosens that.
+    asks for. `into_optional` says that what is required goes to the second tier, which can't change what
+    works already. `hold` lays a person's word over a proposal again: no rule loosens that.
     """
 
     named: frozenset[str] = frozenset()
