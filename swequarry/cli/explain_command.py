@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from reconstruct.environment.overrides import EVIDENCE_KEY
 from swequarry.cli.app import command_group
 from swequarry.cli.console import print_json, print_lines
 from swequarry.cli.options import Item, Json, Workspace_
@@ -89,7 +90,8 @@ def _evidence(report: EnvironmentReport, *, everything: bool) -> Iterator[str]:
     shown = report.evidence if everything else report.evidence[:_EVIDENCE_SHOWN]
     for entry in shown:
         line = f":{entry.line}" if entry.line else ""
-        yield f"  {entry.key} = {entry.value}  [{entry.path}{line}]"
+        held = "; no rule loosens it" if entry.key == EVIDENCE_KEY else ""
+        yield f"  {entry.key} = {entry.value}  [{entry.path}{line}]{held}"
     if len(shown) < len(report.evidence):
         yield f"  and {len(report.evidence) - len(shown)} more; see them with --all"
 

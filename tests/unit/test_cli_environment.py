@@ -155,6 +155,17 @@ def test_override_is_named_as_the_reason_for_the_interpreter(tmp_path, capsys):
     assert "setting environment.overrides.acme/* asks for it" in out
 
 
+def test_what_an_override_says_is_told_to_hold(tmp_path, capsys):
+    books = Books(tmp_path)
+    said = Evidence(
+        key="override", value="requirements: pytest<7", path="settings: environment.overrides.a/b"
+    )
+    story = replace(books.story("works"), evidence=(said,))
+    books.environment(Accepted(value=books.task.environment.to_json()), story)
+    _, out, _ = books.ask(capsys, "explain-env", books.item)
+    assert "pytest<7  [settings: environment.overrides.a/b]; no rule loosens it" in out
+
+
 def test_bound_of_a_lock_file_and_what_a_rule_added_are_told_apart_from_imports(tmp_path, capsys):
     books = Books(tmp_path)
     planned = replace(
