@@ -214,6 +214,22 @@ def require_marker(recipe: Recipe, values: Values, context: RepairContext) -> Re
     return _required(recipe, plugin_table().markers.get(values["marker"]), context)
 
 
+def require_extras(recipe: Recipe, values: Values, context: RepairContext) -> Recipe:
+    """Take extras of a distribution along that a message asks for, where the recipe has the distribution."""
+    name, extras = normalise(values["name"]), {normalise(extra) for extra in values["extras"].split(",")}
+    lines = [line for line in (*recipe.requirements, *recipe.optional) if distribution_name(line) == name]
+    if not lines or extras <= {normalise(extra) for line in lines for extra in Requirement(line).extras}:
+        return recipe
+    widened = {line: _with_extras(line, extras) for line in lines}
+    optional = tuple(widened.get(line, line) for line in recipe.optional)
+    if not context.into_optional:
+        requirements = tuple(widened.get(line, line) for line in recipe.requirements)
+        return replace(recipe, requirements=requirements, optional=optional)
+    return replace(
+        recipe, optional=optional if optional != recipe.optional else (*optional, widened[lines[0]])
+    )
+
+
 def set_test_option(recipe: Recipe, values: Values, _: RepairContext) -> Recipe:
     """Overrule a setting of the test runner."""
     if values["option"] in recipe.test_command:
@@ -257,6 +273,12 @@ def _added(values: tuple[T, ...], value: T) -> tuple[T, ...]:
     return values if value in values else (*values, value)
 
 
+def _with_extras(line: str, extras: set[str]) -> str:
+    requirement = Requirement(line)
+    requirement.extras |= extras
+    return str(requirement)
+
+
 def _bare(line: str) -> str:
     requirement = Requirement(line)
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
@@ -279,7 +301,7 @@ ACTIONS: Mapping[str, Action] = {
         install_as,
         exempt_from, exempt_now, exempt_days, pretend_version, next_interpreter, drop_or_next_interpreter,
         require_module, require_well_known, require_fixture, require_options, require_plugins,
-        require_setting, require_marker, set_test_option,
+        require_setting, require_marker, require_extras, set_test_option,
     )
 }  # fmt: skip
 """Every action by the name that rules call it."""

@@ -135,6 +135,10 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
         "E   ModuleNotFoundError: No module named 'yaml'",
         {"requirements": (*RECIPE.requirements, "PyYAML")},
     ),
+    "extra-missing": (
+        "E         pip install heavy[array] --upgrade  # or pip install",
+        {"optional": ("heavy[array]", "pytest-extra")},
+    ),
     "skipped-for-import": (
         "SKIPPED [1] tests/test_a.py:3: could not import 'numpy': No module named 'numpy'",
         {"optional": (*RECIPE.optional, "numpy")},
