@@ -198,6 +198,18 @@ class VerifySettings(Section):
     test_timeout_s: int = Field(default=300, ge=1)
 
 
+class ChecksSettings(Section):
+    """Canaries and held-out twins, which grading has beside the hidden tests.
+
+    `budget_s` bounds the test time that a task may cost here, held against what its tests took when they were
+    verified: where twins would cost more there are fewer or none, then no canaries either. What is left out
+    is said with the task.
+    """
+
+    enabled: bool = True
+    budget_s: int = Field(default=900, ge=0)
+
+
 class ExportSettings(Section):
     """What the dataset holds. `include_statement_from_commits` lets such tasks into the release."""
 
@@ -218,6 +230,7 @@ class Settings(Section):
     sandbox: SandboxSettings = SandboxSettings()
     environment: EnvironmentSettings = EnvironmentSettings()
     verify: VerifySettings = VerifySettings()
+    checks: ChecksSettings = ChecksSettings()
     export: ExportSettings = ExportSettings()
 
 

@@ -14,7 +14,7 @@ from swequarry.cli.workspace import open_workspace
 from swequarry.config import parse_settings
 from swequarry.errors import ExitCode
 from swequarry.pipeline.publish import read_run
-from swequarry.pipeline.reasons import Explanation, explain, find_task
+from swequarry.pipeline.reasons import Explanation, explain, find_task, say_checks
 from swequarry.pipeline.reporting import last_run
 from swequarry.report.counts import ends
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
@@ -155,6 +155,7 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
             *(f"  {test}" for test in verification.fail_to_pass),
             f"PASS_TO_PASS ({len(verification.pass_to_pass)}):",
             *(f"  {test}" for test in verification.pass_to_pass),
+            f"beside them: {say_checks(task.verifier)}",
             f"quarantined ({len(verification.quarantined)}):",
             *(f"  {test.id}: {test.reason}" for test in verification.quarantined),
         ]

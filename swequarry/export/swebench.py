@@ -4,7 +4,7 @@
 README.md                  the card that `datasets.load_dataset(FOLDER)` reads; configs `lists` and `strings`
 data/{form}.jsonl          one row a line, ASCII, for `swebench eval` and text tools
 data/{form}.parquet        the same rows under an explicit schema
-records/tasks.jsonl        every released task as its full record, also those that can't be rows
+records/tasks.jsonl        every released task as its record (see `published`), also those that can't be rows
 records/environments/*.lock, *.json     locked requirements and recipe of each environment, by its hash
 manifest.json              files and tasks with their hashes, tasks left out with the reason
 ```
@@ -14,7 +14,7 @@ import io
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,7 +72,7 @@ def select(
     for earlier, later in itertools.pairwise(ordered):
         if earlier.instance_id == later.instance_id:
             raise InputError(f"two tasks have the id {later.instance_id}; a dataset holds each id once")
-    for task in ordered:
+    for task in map(published, ordered):
         from_commits = task.instruction.kind is StatementKind.COMMITS
         if from_commits and not settings.include_statement_from_commits:
             left_out.append(_commit_statement(task))
@@ -84,6 +84,14 @@ def select(
         else:
             left_out.append(made)
     return Selection(released=tuple(released), rows=tuple(rows), left_out=tuple(left_out))
+
+
+def published(task: Task) -> Task:
+    """Return a task as it goes out: without canaries and twins, which are worth nothing once they are known.
+
+    Its provenance still names them by hash, and every `content_sha256` of a dataset is that of this form.
+    """
+    return replace(task, verifier=replace(task.verifier, canaries=None, held_out=None))
 
 
 def _json_lines(rows: Sequence[Row], form: RowForm) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The line of one candidate: snapshot, environment, verify, assess; and the work that executors run."""
+"""The line of one candidate, from snapshot to assess, and the work that executors run."""
 
 import json
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Rejected
 from swequarry.pipeline.stage import Stage, StageItem, StageResult, run_stage
 from swequarry.pipeline.stages.assess import AssessInput, AssessStage
+from swequarry.pipeline.stages.checks import ChecksInput, ChecksStage, measured_time
 from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
@@ -22,6 +23,7 @@ from swequarry.pipeline.workspace import Workspace
 from swequarry.records import (
     BlobHash,
     Candidate,
+    Checks,
     ContentHash,
     Environment,
     Snapshot,
@@ -103,11 +105,26 @@ class Line:
         verification = Verification.from_json(
             self._accept(VerifyStage(house), StageItem(key=item, input_hash=world, value=second))
         )
-        third = AssessInput(
-            candidate=candidate, snapshot=snapshot, environment=environment, verification=verification
+        third = ChecksInput(
+            candidate=candidate,
+            snapshot=snapshot,
+            environment=environment,
+            verification=verification,
+            test_s=measured_time(house.workspace.ledger, item),
         )
         measured = joint_hash(world, verification.content_hash())
-        result = self._run(AssessStage(house), StageItem(key=item, input_hash=measured, value=third))
+        checks = Checks.from_json(
+            self._accept(ChecksStage(house), StageItem(key=item, input_hash=measured, value=third))
+        )
+        last = AssessInput(
+            candidate=candidate,
+            snapshot=snapshot,
+            environment=environment,
+            verification=verification,
+            checks=checks,
+        )
+        guarded = joint_hash(measured, checks.content_hash())
+        result = self._run(AssessStage(house), StageItem(key=item, input_hash=guarded, value=last))
         return Ended(LAST_STAGE, result.outcomes[0], result.final)
 
     def _accept(self, stage: Stage[T], item: StageItem[T]) -> object:

@@ -8,13 +8,14 @@ from typing import Any, assert_never
 from swequarry.errors import InputError
 from swequarry.ledger.attempts import Attempt
 from swequarry.ledger.keys import StoredValue
-from swequarry.ledger.queries import attempts_of
+from swequarry.ledger.queries import accepted_of_stage, attempts_of
 from swequarry.ledger.runs import Ending
 from swequarry.outcome import REJECT_MEANING, Accepted, Failed, Rejected
 from swequarry.pipeline.item_log import log_path
 from swequarry.pipeline.reporting import last_run
+from swequarry.pipeline.stages.checks import ChecksStage
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import Task
+from swequarry.records import Checks, Task, Verifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,9 @@ def explain(workspace: Workspace, name: str) -> Explanation:
     evidence: tuple[str, ...] = ()
     if ending is not None:
         verdict, code, evidence = _say(ending.outcome, ending.stage)
+        if isinstance(ending.outcome, Accepted):
+            task = Task.from_json(ending.outcome.value)
+            evidence = tuple(f"left out: {what}" for what in _left_out(workspace, item, task))
     return Explanation(
         item=item,
         verdict=verdict,
@@ -101,7 +105,8 @@ def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, 
         case Accepted(value=value):
             task = Task.from_json(value)
             turned, kept = len(task.verification.fail_to_pass), len(task.verification.pass_to_pass)
-            return f"accepted; {turned} FAIL_TO_PASS and {kept} PASS_TO_PASS tests", None, ()
+            said = f"accepted; {turned} FAIL_TO_PASS and {kept} PASS_TO_PASS tests"
+            return f"{said}; {say_checks(task.verifier)}", None, ()
         case Rejected(code=code, message=message, evidence=evidence):
             return (
                 f"rejected at {stage} as {code.value}: {message} ({REJECT_MEANING[code]})",
@@ -115,6 +120,25 @@ def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, 
             return said, boundary.value, evidence
         case never:
             assert_never(never)
+
+
+def say_checks(verifier: Verifier) -> str:
+    """Return how far the canaries and held-out twins of a task reach, in a few words."""
+    canaries, held_out = verifier.canaries, verifier.held_out
+    if canaries is None:
+        return "no canaries"
+    twins = len(held_out.twins) if held_out else 0
+    reach = f"{canaries.covered} of {canaries.fail_to_pass} FAIL_TO_PASS tests ({canaries.share:.0%})"
+    return f"canaries for {reach}, {twins} held-out twins"
+
+
+def _left_out(workspace: Workspace, item: str, task: Task) -> tuple[str, ...]:
+    """Return which checks weren't made for a task, and why."""
+    for _, value in accepted_of_stage(workspace.ledger, ChecksStage.name, item=item):
+        checks = Checks.from_json(value)
+        if checks.content_hash() == task.provenance.checks:
+            return checks.left_out
+    return ()
 
 
 def _try(attempt: Attempt) -> Try:

@@ -18,7 +18,7 @@ from swequarry.records.base import (
     sha256_hex,
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
-from swequarry.records.checks import Canaries, CheckFile, HeldOut
+from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
@@ -46,6 +46,7 @@ __all__ = [
     "Canaries",
     "Candidate",
     "CheckFile",
+    "Checks",
     "ClosureAudit",
     "CommitSha",
     "ContentHash",

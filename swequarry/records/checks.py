@@ -46,3 +46,12 @@ class HeldOut(Record):
     twins: tuple[tuple[TestId, TestId], ...] = ()
     must_fail: tuple[TestId, ...] = ()
     runs: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks(Record):
+    """What was made for a task, None where it wasn't tried; `left_out` says what wasn't made, and why."""
+
+    canaries: Canaries | None = None
+    held_out: HeldOut | None = None
+    left_out: tuple[str, ...] = ()

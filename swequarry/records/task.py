@@ -49,13 +49,14 @@ class Budget(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance(Record):
-    """The parents of a task, by hash."""
+    """The parents of a task, by hash; None where there is no such parent."""
 
     candidate: ContentHash
     snapshot: ContentHash
     environment: ContentHash
     verification: ContentHash
     swequarry_version: str
+    checks: ContentHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from swequarry.pipeline.stages.house import House, stored
 from swequarry.records import (
     Budget,
     Candidate,
+    Checks,
     ContentHash,
     Environment,
     InitialState,
@@ -32,6 +33,7 @@ class AssessInput:
     snapshot: Snapshot
     environment: Environment
     verification: Verification
+    checks: Checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             test_command=verification.test_command,
             fail_to_pass=verification.fail_to_pass,
             pass_to_pass=verification.pass_to_pass,
+            canaries=known.checks.canaries,
+            held_out=known.checks.held_out,
         ),
         budget=budget,
         provenance=Provenance(
@@ -82,6 +86,7 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             snapshot=snapshot.content_hash(),
             environment=environment.content_hash(),
             verification=verification.content_hash(),
+            checks=known.checks.content_hash(),
             swequarry_version=__version__,
         ),
         candidate=candidate,
