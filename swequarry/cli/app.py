@@ -38,6 +38,10 @@ COMMANDS: Final = {
         "shell_command",
         "Open a shell, or run a command, in a fresh copy of an item's world, as its tests see it.",
     ),
+    "selftest": (
+        "selftest_command",
+        "Let known attacks and honest solutions loose on a task, to see that grading tells them apart.",
+    ),
     "export": (
         "output_commands",
         "Write the tasks of the newest run as a SWE-bench 5 dataset (JSONL and parquet).",

@@ -100,6 +100,22 @@ def test_shell_with_the_index_has_the_index_of_the_day_and_not_the_project(quarr
     assert "with the index as of 20" in done.stderr
 
 
+def test_attacks_on_a_task_of_the_line_are_rejected_and_its_gold_is_accepted(quarry):
+    chosen = ("--attack", "conftest of the tests", "--attack", "a value that equals everything")
+    done = swequarry(quarry, "selftest", ITEM, "-w", "out", "-q", "--json", *chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert [(one["name"], one["standing"]) for one in told["solvers"]] == [
+        ("gold", "accepted"),
+        ("conftest of the tests runs nothing", "rejected"),
+        ("a value that equals everything", "rejected"),
+    ]
+    assert told["canary_share"] == 1.0
+    shown = json.loads(swequarry(quarry, "show", ITEM, "-w", "out", "--json").stdout)
+    assert shown["verifier"]["canaries"]["covered"] == len(shown["verifier"]["fail_to_pass"])
+    assert "canaries for" in swequarry(quarry, "why", ITEM, "-w", "out").stdout
+
+
 def test_only_an_override_for_this_repository_builds_it_again(quarry):
     before = builds(quarry)
     run_line(quarry, '{somebody/else: {python: "3.9"}, "other/*": {without: [six]}}')

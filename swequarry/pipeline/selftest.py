@@ -1,0 +1,188 @@
+"""The suite of attacks, and honest controls, against one task: does the grader tell them apart?"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import assert_never
+
+from swequarry.errors import GitError, PatchError
+from swequarry.pipeline.graded_task import OpenTask
+from swequarry.verify.attacks import HONEST, Attack, Target, attacks
+from swequarry.verify.candidate import Case
+from swequarry.verify.grade import Grade, Verdict, grade
+from swequarry.verify.rig import Rig
+
+_SLOW, _SLOW_S = 10.0, 60.0
+"""An attack's run is ended after this many times what gold takes, and not before so many seconds."""
+
+
+class Standing(StrEnum):
+    """How one solver fared. BROKEN: the machinery broke, and nothing is known."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    NOT_APPLICABLE = "n/a"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """How one attack or honest control fared: `way` is the attack's code, `how` what it was found by."""
+
+    name: str
+    way: str
+    honest: bool
+    standing: Standing
+    how: str
+    duration_s: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the grader was fooled, or refused honest work."""
+        return self.standing is (Standing.REJECTED if self.honest else Standing.ACCEPTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solver:
+    """An attack or an honest control of the suite."""
+
+    attack: Attack
+    honest: bool
+
+
+SUITE = (
+    *(Solver(attack=attack, honest=True) for attack in HONEST),
+    *(Solver(attack=attack, honest=False) for attack in attacks()),
+)
+"""All solvers; the gold patch is the first."""
+
+
+def self_test(
+    task: OpenTask, solvers: Sequence[Solver], *, workers: int, tell: Callable[[Finding], None]
+) -> tuple[Finding, ...]:
+    """Let solvers loose on a task, the gold patch before all others; return findings in their order.
+
+    `tell` is told of each when it ends, from the thread that tried it.
+
+    Raises:
+        PatchError, GitError, StorageError, RepositoryError: the task's trees can't be made.
+    """
+    first = SUITE[0]
+    with task.room() as (rig, case):
+        gold, longest_s = _try(first, rig, case, Target(rig.bench, case))
+    tell(gold)
+    waiting = [solver for solver in solvers if solver != first]
+    wall_s = max(_SLOW_S, _SLOW * longest_s)
+    return (gold, *_Crew(task, waiting, wall_s, tell).work(workers))
+
+
+class _Crew:
+    """Threads that take solvers from one queue, each with a room of its own."""
+
+    def __init__(
+        self, task: OpenTask, solvers: Sequence[Solver], wall_s: float, tell: Callable[[Finding], None]
+    ) -> None:
+        self._task = task
+        self._solvers = solvers
+        self._wall_s = wall_s
+        self._tell = tell
+        self._found: dict[int, Finding] = {}
+        self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+
+    def work(self, workers: int) -> tuple[Finding, ...]:
+        for number in range(len(self._solvers)):
+            self._left.put(number)
+        hands = min(workers, len(self._solvers))
+        with ThreadPoolExecutor(max(1, hands)) as pool:
+            futures = [pool.submit(self._work) for _ in range(hands)]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                self._stopped.set()
+                raise
+        return tuple(self._found[number] for number in sorted(self._found))
+
+    def _work(self) -> None:
+        with self._task.room() as (rig, case):
+            limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, self._wall_s))
+            bounded, target = replace(rig, limits=limits), Target(rig.bench, case)
+            while not self._stopped.is_set():
+                try:
+                    number = self._left.get_nowait()
+                except queue.Empty:
+                    return
+                solver = self._solvers[number]
+                found, _ = _try(solver, rig if solver.honest else bounded, case, target)
+                self._found[number] = found
+                self._tell(found)
+
+
+def _try(solver: Solver, rig: Rig, case: Case, target: Target) -> tuple[Finding, float]:
+    """Return what came of a solver, and the seconds of its longest run."""
+    began, attack = time.monotonic(), solver.attack
+    longest_s = 0.0
+    try:
+        patch = attack.make(target)
+    except (GitError, PatchError) as error:
+        standing, how = Standing.BROKEN, f"its patch can't be made: {error}"
+    else:
+        if patch:
+            done = grade(rig, case, patch)
+            longest_s = max((run.duration_s for run in done.runs), default=0.0)
+            standing, how = _standing(done.verdict), how_found(done)
+        else:
+            standing, how = Standing.NOT_APPLICABLE, why_not(solver, target, patch)
+    found = Finding(
+        name=attack.name,
+        way=attack.code,
+        honest=solver.honest,
+        standing=standing,
+        how=how,
+        duration_s=round(time.monotonic() - began, 3),
+    )
+    return found, longest_s
+
+
+def _standing(verdict: Verdict) -> Standing:
+    match verdict:
+        case Verdict.RESOLVED:
+            return Standing.ACCEPTED
+        case Verdict.NOT_RESOLVED | Verdict.TAMPERED:
+            return Standing.REJECTED
+        case Verdict.INFRA_FAILED:
+            return Standing.BROKEN
+        case never:
+            assert_never(never)
+
+
+def how_found(done: Grade) -> str:
+    """Return what a grade rests on, and the first thing that was seen beside it."""
+    if done.verdict is Verdict.RESOLVED:
+        return "every test passed"
+    if done.evidence:
+        first = done.evidence[0]
+        return f"tampering, by {done.reason.value}: {first.code} at {first.place}: {first.detail}"
+    said = f"{done.reason.value}: {done.message}"
+    note = next(iter(done.notes), None)
+    return said if note is None else f"{said}; {note.code} at {note.place}: {note.detail}"
+
+
+def why_not(solver: Solver, target: Target, patch: bytes | None) -> str:
+    """Return what a task lacks for a solver that made no patch (None), or one that changes nothing."""
+    if patch is not None:
+        return "what it changes isn't there at base"
+    if target.module is None:
+        return "the fix changes no Python file that base has"
+    if not target.names:
+        return f"the fix changes no function of {target.module}"
+    if solver.honest:
+        return "the fix changes methods alone, no function that others could go through"
+    if solver.attack.code == "R17":
+        return "the tests lie in no folder of their own"
+    return "the hidden tests compare no call with a plain value"
