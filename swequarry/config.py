@@ -207,7 +207,7 @@ class ChecksSettings(Section):
     """
 
     enabled: bool = True
-    budget_s: int = Field(default=900, ge=0)
+    budget_s: int = Field(default=1800, ge=0)
 
 
 class ExportSettings(Section):

@@ -57,7 +57,7 @@ def some_checks(canary: BlobHash, twin: BlobHash) -> Checks:
 
 @pytest.mark.parametrize(
     ("test_s", "turns"),
-    [(None, 2), (0.2, 2), (50.0, 2), (50.1, 1), (81.0, 1), (82.0, 0), (225.0, 0), (226.0, None)],
+    [(None, 2), (0.2, 2), (40.0, 2), (41.0, 1), (60.0, 1), (61.0, 0), (112.0, 0), (113.0, None)],
 )
 def test_suite_of_minutes_does_not_cost_an_hour(test_s, turns):
     assert affordable_turns(ChecksSettings(budget_s=900), test_s) == turns
