@@ -89,9 +89,14 @@ def select(
 def published(task: Task) -> Task:
     """Return a task as it goes out: without canaries and twins, which are worth nothing once they are known.
 
-    Its provenance still names them by hash, and every `content_sha256` of a dataset is that of this form.
+    Every `content_sha256` of a dataset is that of this form: how many of them a machine had time for, or
+    whether they were wanted at all, changes no dataset.
     """
-    return replace(task, verifier=replace(task.verifier, canaries=None, held_out=None))
+    return replace(
+        task,
+        verifier=replace(task.verifier, canaries=None, held_out=None),
+        provenance=replace(task.provenance, checks=None),
+    )
 
 
 def _json_lines(rows: Sequence[Row], form: RowForm) -> list[bytes]:

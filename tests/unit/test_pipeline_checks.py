@@ -26,7 +26,6 @@ from swequarry.records import (
     ContentHash,
     HeldOut,
     TestId,
-    Verifier,
 )
 
 ITEM = "acme__widgets-7"
@@ -93,15 +92,15 @@ def test_canaries_and_twins_outlive_a_collection_of_blobs(tmp_path: Path) -> Non
     assert (blobs.get(canary), blobs.get(twin), blobs.has(lost)) == (b"canary", b"twin", False)
 
 
-def test_nobody_who_reads_the_dataset_meets_a_canary_or_a_twin(tmp_path: Path) -> None:
+def test_dataset_is_the_same_with_canaries_and_without_so_that_nobody_meets_one(tmp_path: Path) -> None:
     blobs = Blobs()
     canary, twin = blobs.put(b"def test_one():\n    assert 41 == 1\n"), blobs.put(b"the twin's own text")
     checks, plain = some_checks(canary, twin), make_task(blobs)
-    verifier: Verifier = dataclasses.replace(
-        plain.verifier, canaries=checks.canaries, held_out=checks.held_out
+    task = dataclasses.replace(
+        plain,
+        verifier=dataclasses.replace(plain.verifier, canaries=checks.canaries, held_out=checks.held_out),
+        provenance=dataclasses.replace(plain.provenance, checks=checks.content_hash()),
     )
-    task = dataclasses.replace(plain, verifier=verifier)
-    assert task.content_hash() != plain.content_hash()
     SwebenchExporter().write([task], blobs.get_blob, tmp_path / "d", ExportSettings())
     texts = {
         path: path.read_bytes().decode("utf-8", "replace")
@@ -111,6 +110,14 @@ def test_nobody_who_reads_the_dataset_meets_a_canary_or_a_twin(tmp_path: Path) -
     texts |= {
         path: json.dumps(pq.read_table(path).to_pylist()) for path in texts if path.suffix == ".parquet"
     }
-    assert any(task.content_hash() in text for text in texts.values())
-    for secret in ("41 == 1", "the twin's own text", "0123456789ab", canary, twin, "must_fail"):
+    assert any(plain.content_hash() in text for text in texts.values())
+    for secret in (
+        "41 == 1",
+        "the twin's own text",
+        "0123456789ab",
+        canary,
+        twin,
+        "must_fail",
+        checks.content_hash(),
+    ):
         assert [path for path, text in texts.items() if secret in text] == []
