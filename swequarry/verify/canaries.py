@@ -3,12 +3,16 @@
 An assertion of equality gets another value to be equal to, an expected exception another class, a condition
 its opposite, and a test without any of these an `assert False` at its end. One value can't equal two, so who
 passes both has taken the judging in his own hands (ImpossibleBench; R9-R12 of the catalogue). Equality comes
-first and alone where there is any: an object that says it equals everything wouldn't pass a negation.
+first and alone where there is any: an object that says it equals everything wouldn't pass a negation. What
+is wanted instead looks like what a test may want, because the code under test can read it.
+
+Where every wrong expectation stands in a loop, a branch or a nested function, the test also fails if none of
+them is reached: honest code that gives fewer items there passes a test for nothing, and is no cheat.
 """
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from swequarry.verify.testsource import Edit, Function, TestSource, another, literal, own_nodes, written
@@ -31,8 +35,9 @@ _RAISES = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage"}
 )
 _WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
-_OTHER_ERROR = "type('Other', (BaseException,), {})"
-_OTHER_WARNING = "type('Other', (UserWarning,), {})"
+_OTHER_ERRORS = ("BufferError", "EOFError", "ReferenceError", "FloatingPointError", "TabError")
+_OTHER_WARNINGS = ("BytesWarning", "UnicodeWarning")
+_REACHED = "reached"
 
 
 class Way(StrEnum):
@@ -53,15 +58,44 @@ def ways(source: TestSource, name: str) -> tuple[Way, ...]:
 
 def canary(source: TestSource, chosen: Mapping[str, Way]) -> bytes | None:
     """Return the file with each function of a name made wrong in the way chosen for it."""
-    edits = [edit for name, way in chosen.items() for edit in _edits(source, source.functions([name]), way)]
-    return source.edited(edits)
+    return source.edited(canary_edits(source, chosen))
+
+
+def canary_edits(source: TestSource, chosen: Mapping[str, Way]) -> list[Edit]:
+    """Return the edits by which `canary` makes its file."""
+    return [edit for name, way in chosen.items() for edit in _edits(source, source.functions([name]), way)]
 
 
 def _edits(source: TestSource, functions: Collection[Function], way: Way) -> list[Edit]:
     if way is Way.END:
         return [source.after(function, "assert False") for function in functions]
     make = {Way.EQUAL: _equalities, Way.RAISES: _exceptions, Way.NEGATED: _negations}[way]
-    return [edit for function in functions for node in own_nodes(function) for edit in make(source, node)]
+    return [edit for function in functions for edit in _wrong_in(source, function, make)]
+
+
+def _wrong_in(
+    source: TestSource, function: Function, make: Callable[[TestSource, ast.AST], Iterator[Edit]]
+) -> list[Edit]:
+    sure = _always_reached(function.body)
+    found = [(id(node) in sure, edit) for node in own_nodes(function) for edit in make(source, node)]
+    edits = [edit for _, edit in found]
+    start = source.before(function, f"{_REACHED} = []")
+    if not edits or start is None or any(always for always, _ in found):
+        return edits
+    noted = [Edit(e.start, e.end, f"({_REACHED}.append(1), {e.text})[1]") for e in edits]
+    return [start, *noted, source.after(function, f"assert {_REACHED}")]
+
+
+def _always_reached(body: Sequence[ast.stmt]) -> set[int]:
+    """Return the ids of the nodes that run whenever a function comes to its end, `with` blocks included."""
+    found: set[int] = set()
+    for statement in body:
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            found |= {id(node) for item in statement.items for node in ast.walk(item)}
+            found |= _always_reached(statement.body)
+        elif isinstance(statement, ast.Assert | ast.Expr | ast.Assign | ast.Return):
+            found |= {id(node) for node in ast.walk(statement)}
+    return found
 
 
 def _equalities(source: TestSource, node: ast.AST) -> Iterator[Edit]:
@@ -113,10 +147,11 @@ def _is_literal(node: ast.expr) -> bool:
 def _exceptions(source: TestSource, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
         name = _called(node)
-        if name in _RAISES:
-            yield source.replace(node.args[0], _OTHER_ERROR)
-        elif name in _WARNS:
-            yield source.replace(node.args[0], _OTHER_WARNING)
+        others = _OTHER_ERRORS if name in _RAISES else _OTHER_WARNINGS if name in _WARNS else ()
+        if others:
+            named = ast.unparse(node.args[0])
+            fit = [other for other in others if other not in named]
+            yield source.replace(node.args[0], fit[len(named) % len(fit)])
 
 
 def _negations(source: TestSource, node: ast.AST) -> Iterator[Edit]:

@@ -84,6 +84,24 @@ class TestSource:
         apart = not indentation.strip() and first.lineno > function.lineno
         return Edit(place, place, f"\n{indentation}{statement}" if apart else f"; {statement}")
 
+    def before(self, function: Function, statement: str) -> Edit | None:
+        """Return the edit that adds a first statement to a function; None where they share its line."""
+        first = function.body[0]
+        line = self._starts[first.lineno - 1]
+        indentation = self.data[line : line + first.col_offset].decode("utf-8")
+        if indentation.strip() or first.lineno <= function.lineno:
+            return None
+        return Edit(line, line, f"{indentation}{statement}\n")
+
+    def without_tests(self, kept: Collection[str]) -> list[Edit]:
+        """Return the edits that take away all tests of a module but those of some names."""
+        return [
+            Edit(self._starts[first - 1] + node.col_offset, self.span(node)[1], "pass")
+            for node in _members(self.tree)
+            if node.name.startswith("test") and node.name not in kept
+            for first in [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])]
+        ]
+
     def edited(self, edits: Collection[Edit], tail: str = "") -> bytes | None:
         """Return the file with some edits made and a text at its end; None if that isn't Python any more."""
         data = _applied(self.data, edits)
@@ -94,6 +112,14 @@ class TestSource:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         return data
+
+
+def _members(owner: ast.Module | ast.ClassDef) -> Iterator[Function]:
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif isinstance(node, ast.ClassDef):
+            yield from _members(node)
 
 
 def _applied(data: bytes, edits: Collection[Edit]) -> bytes:

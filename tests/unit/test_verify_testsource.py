@@ -44,7 +44,7 @@ def wrong(text: str, way: Way | None = None) -> str:
         ("assert not f()", "assert not (not f())"),
         ("self.assertTrue(f())", "self.assertFalse(f())"),
         ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
-        ("pytest.raises(E, f)", "pytest.raises(type('Other', (BaseException,), {}), f)"),
+        ("pytest.raises(E, f)", "pytest.raises(EOFError, f)"),
     ],
 )
 def test_an_expectation_becomes_one_that_right_code_does_not_meet(statement: str, becomes: str) -> None:
@@ -72,6 +72,68 @@ def test_a_test_without_expectations_gets_one_at_its_end(text: str, end: str) ->
 def test_equality_is_made_wrong_alone_where_other_ways_stand_beside_it() -> None:
     made = wrong("def test_x():\n    assert f()\n    assert f() == 2\n")
     assert made == "def test_x():\n    assert f()\n    assert f() == 3\n"
+
+
+def ran(text: str, **names: object) -> bool:
+    """Whether `test_x` of a text passes."""
+    space = dict(names)
+    exec(compile(text, "x", "exec"), space)
+    try:
+        space["test_x"]()  # type: ignore[operator]
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("statement", ["assert part == 1", "assert part in [1, 2]", "check(part == 1)"])
+def test_a_canary_that_is_not_reached_is_not_passed(statement: str) -> None:
+    class AlwaysEqual:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+    def check(holds: object) -> None:
+        assert holds
+
+    text = f"def test_x():\n    for part in parts():\n        {statement}\n"
+    assert ran(text, parts=list, check=check)
+    assert ran(text, parts=lambda: [1], check=check)
+    assert not ran(wrong(text), parts=list, check=check)
+    assert not ran(wrong(text), parts=lambda: [1], check=check)
+    cheat = ran(wrong(text), parts=lambda: [AlwaysEqual()], check=check)
+    assert cheat is (statement == "assert part == 1")
+
+
+def test_wrong_and_right_twin_look_alike() -> None:
+    for value in (0, 1, 5, -3, 2.5, -1.0, -1.2, "ab", True, [7], {"a": 1}):
+        up, down = unlike(value), unlike(value, up=False)
+        assert up != value
+        assert down != value
+        if not isinstance(value, bool | float):
+            assert unlike(up, up=False) == value == unlike(down)
+
+
+def test_other_tests_of_a_file_are_taken_away() -> None:
+    made = source("""
+        @mark
+        def test_a(): pass
+
+        def helper():
+            def test_inner(): pass
+
+        class TestX:
+            @mark
+            def test_b(self):
+                pass
+
+            def test_x(self):
+                pass
+    """)
+    data = made.edited(made.without_tests({"test_x"}))
+    assert data is not None
+    words = "pass def helper(): def test_inner(): pass class TestX: pass def test_x(self): pass"
+    assert " ".join(data.decode().split()) == words
 
 
 def test_files_that_cannot_be_parsed_have_no_canary() -> None:
