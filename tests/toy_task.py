@@ -11,7 +11,7 @@ from git_building import Files, Upstream, git
 from verify_worlds import LIMITS, RECIPE, WORLD
 
 from swequarry.git.trees import TreeWorkbench
-from swequarry.records import BlobHash, TestId, sha256_hex
+from swequarry.records import BlobHash, Recipe, TestId, sha256_hex
 from swequarry.sandbox.contract import SandboxBackend, World
 from swequarry.verify.candidate import Case
 from swequarry.verify.rig import Rig
@@ -142,11 +142,14 @@ def toy_task(
     folder: Path,
     backend: SandboxBackend | None = None,
     world: World = WORLD,
+    *,
     base: dict[str, str] = BASE,
     gold: dict[str, str] = GOLD,
     hidden: dict[str, str] = HIDDEN,
     fail_to_pass: tuple[str, ...] = F2P,
     pass_to_pass: tuple[str, ...] = P2P,
+    recipe: Recipe = RECIPE,
+    named: str = "tests/test_money.py::{}",
 ) -> Iterator[Toy]:
     store = folder / "toy.git"
     store.mkdir(parents=True)
@@ -163,9 +166,9 @@ def toy_task(
             before=upstream.tree(contents(base, hidden)),
             after=upstream.tree(contents(base, hidden, gold)),
             test_files=tuple(name for name in hidden if "test_" in name),
-            fail_to_pass=tuple(TestId(f"tests/test_money.py::{name}") for name in fail_to_pass),
-            pass_to_pass=tuple(TestId(f"tests/test_money.py::{name}") for name in pass_to_pass),
-            recipe=RECIPE,
+            fail_to_pass=tuple(TestId(named.format(name)) for name in fail_to_pass),
+            pass_to_pass=tuple(TestId(named.format(name)) for name in pass_to_pass),
+            recipe=recipe,
         )
         rig = Rig(
             world=world, bench=bench, backend=backend, limits=LIMITS, get_blob=blobs.get, test_timeout_s=20

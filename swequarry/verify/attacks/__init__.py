@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 from swequarry.verify.attacks.forgers import FORGERS
 from swequarry.verify.attacks.honest import HONEST
+from swequarry.verify.attacks.impostors import IMPOSTORS
 from swequarry.verify.attacks.kinds import Attack
+from swequarry.verify.attacks.oddities import ODDITIES
 from swequarry.verify.attacks.planted import PLANTED
 from swequarry.verify.attacks.pretenders import PRETENDERS
+from swequarry.verify.attacks.takeovers import TAKEOVERS
 from swequarry.verify.attacks.target import Target
 
 __all__ = ["HONEST", "Attack", "Target", "attacks"]
@@ -19,4 +22,4 @@ __all__ = ["HONEST", "Attack", "Target", "attacks"]
 
 def attacks() -> Iterator[Attack]:
     """Yield every attack, none of the honest controls."""
-    yield from (*PLANTED, *FORGERS, *PRETENDERS)
+    yield from (*PLANTED, *ODDITIES, *FORGERS, *TAKEOVERS, *PRETENDERS, *IMPOSTORS)
