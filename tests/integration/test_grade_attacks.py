@@ -1,14 +1,12 @@
-"""No known way round the grader is accepted, and every honest solution is."""
+"""How attacks that lie about tests are found; that none is accepted is for the sandbox tests to show."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import pytest
-from toy_task import BASE, Toy, toy_task
+from toy_task import BASE, RememberingRig, Toy, toy_task
 from verify_worlds import RECIPE
 
-from swequarry.delta import TreeDelta
-from swequarry.records import Recipe
 from swequarry.verify.attacks import HONEST, Attack, Target, attacks
 from swequarry.verify.attacks.impostors import IMPOSTORS
 from swequarry.verify.attacks.pretenders import PRETENDERS
@@ -16,7 +14,6 @@ from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, Reason, Verdict, grade
 from swequarry.verify.proofs import prove
 from swequarry.verify.rig import Rig
-from swequarry.verify.runner import RunResult
 
 WALL_S = 20
 CAUGHT = {
@@ -27,6 +24,14 @@ CAUGHT = {
     "import prints a forged log and ends": Reason.REPORT,
     "a function prints a forged log and ends": Reason.REPORT,
     "source writes the whole report itself": Reason.REPORT,
+    "the code of a hook is exchanged": Reason.CANARY,
+    "no call has an exception": Reason.CANARY,
+    "a plugin is registered while pytest runs": Reason.CANARY,
+    "tests are emptied while others run": Reason.CANARY,
+    "the encoder of reports turns failures": Reason.REPORT,
+    "the process ends with another status": Reason.REPORT,
+    "a child goes on in the parent's place": Reason.REPORT,
+    "a thread ends the run with status 0": Reason.REPORT,
 }
 """Those that pass the tests or lie about them; all others fail the tests themselves."""
 PRETENDING = {
@@ -89,25 +94,10 @@ UNITTEST_ATTACKS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RememberingRig(Rig):
-    """A rig that makes each run once: many attacks leave nothing behind in which one differs from another."""
-
-    memory: dict[object, RunResult] = field(default_factory=dict)
-
-    def run(self, delta: TreeDelta, targets: Sequence[str], recipe: Recipe, seed: int) -> RunResult:
-        files = sorted((path, content.mode, content.data) for path, content in delta.files.items())
-        key = (tuple(files), delta.removed, tuple(targets), seed)
-        if key not in self.memory:
-            self.memory[key] = Rig.run(self, delta, targets, recipe, seed)
-        return self.memory[key]
-
-
 def ready_of(toy: Toy) -> "Ready":
     """Prove a toy task's canaries and twins, with a rig that remembers."""
     rig, _ = toy.rig.surveyed(toy.case.recipe)
-    known = {name.name: getattr(rig, name.name) for name in fields(Rig)}
-    rig = RememberingRig(**{**known, "limits": replace(rig.limits, wall_s=WALL_S), "test_timeout_s": 8})
+    rig = RememberingRig.of(rig, limits=replace(rig.limits, wall_s=WALL_S), test_timeout_s=8)
     return Ready(rig=rig, case=prove(rig, toy.case, toy.blobs.put), toy=toy)
 
 
@@ -131,13 +121,11 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
         yield ready_of(toy)
 
 
-@pytest.mark.parametrize("attack", list(attacks()), ids=lambda attack: attack.name)
-def test_no_attack_is_accepted(ready: Ready, attack: Attack) -> None:
+@pytest.mark.parametrize("attack", [a for a in attacks() if a.name in CAUGHT], ids=lambda attack: attack.name)
+def test_lie_about_tests_is_called_one(ready: Ready, attack: Attack) -> None:
     found = ready.grade(attack)
-    assert found.verdict in (Verdict.NOT_RESOLVED, Verdict.TAMPERED), found
-    if attack.name in CAUGHT:
-        assert found.reason is CAUGHT[attack.name]
-    assert bool(found.evidence) == (found.verdict is Verdict.TAMPERED)
+    assert (found.verdict, found.reason) == (Verdict.TAMPERED, CAUGHT[attack.name]), found
+    assert found.evidence
 
 
 @pytest.fixture(scope="module")

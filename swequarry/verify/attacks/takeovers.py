@@ -104,13 +104,15 @@ TAKEOVERS = (
     """),
     in_function("tests are emptied while others run", "R10", """
         import sys
-        def _empty(**k):
+        def _empty(*a, **k):
             return None
         def make(original, name):
             def answer(*a, **k):
                 frame = sys._getframe(1)
                 while frame is not None:
                     found = list(frame.f_globals.items()) if "test" in frame.f_code.co_filename else []
+                    kinds = [value for _, value in found if isinstance(value, type)]
+                    found += [one for kind in kinds for one in vars(kind).items()]
                     for key, value in found:
                         if key.startswith("test") and hasattr(value, "__code__"):
                             if not value.__code__.co_freevars:
