@@ -39,6 +39,19 @@ _OTHER_ERRORS = ("BufferError", "EOFError", "ReferenceError", "FloatingPointErro
 _OTHER_WARNINGS = ("BytesWarning", "UnicodeWarning")
 _REACHED = "reached"
 
+_SIGNS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.Lt: ">=",
+    ast.LtE: ">",
+    ast.Gt: "<=",
+    ast.GtE: "<",
+}
+
 
 class Way(StrEnum):
     """How the expectations of one test are made wrong."""
@@ -156,11 +169,22 @@ def _exceptions(source: TestSource, node: ast.AST) -> Iterator[Edit]:
 
 def _negations(source: TestSource, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Assert):
-        yield source.replace(node.test, f"not ({source.text(node.test)})")
+        yield source.replace(node.test, _negated(source, node.test))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         function, opposite = node.value.func, _OPPOSITE.get(_called(node.value))
         if isinstance(function, ast.Attribute) and opposite is not None:
             yield source.replace(function, f"{source.text(function.value)}.{opposite}")
+
+
+def _negated(source: TestSource, test: ast.expr) -> str:
+    """Return the opposite of a condition, written as a test may have it."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return f"({source.text(test.operand)})" if "\n" in source.text(test) else source.text(test.operand)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and "\n" not in source.text(test):
+        sign = _SIGNS[type(test.ops[0])]
+        return f"{source.text(test.left)} {sign} {source.text(test.comparators[0])}"
+    plain = isinstance(test, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
+    return f"not {source.text(test)}" if plain else f"not ({source.text(test)})"
 
 
 def _called(call: ast.Call) -> str:

@@ -283,7 +283,7 @@ def _taken_in(rig: Rig, case: Case, work: bytes | Path, world: Survey) -> _Gradi
     except PatchError as error:
         return Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.NO_PATCH, message=str(error))
     except (GitError, ValueError) as error:
-        if tells_of_resources(str(error)):
+        if isinstance(error, ObjectMissingError) or tells_of_resources(str(error)):
             raise
         _prepared(rig, case, b"", world)
         message = f"git can't take the candidate's files: {error}"

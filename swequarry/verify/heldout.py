@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from swequarry.delta import TreeDelta
 from swequarry.records import BlobHash, CheckFile, HeldOut, TestId, TestOutcome, sha256_hex
-from swequarry.verify.canaries import Way, canary_edits
+from swequarry.verify.canaries import Way, canary_edits, ways
 from swequarry.verify.candidate import Case
 from swequarry.verify.hidden import HiddenFile, beside, on_top, without_originals
 from swequarry.verify.rig import Rig
@@ -118,7 +118,7 @@ def make_held_out(
     case: Case,
     gold: TreeDelta,
     told: Sequence[Told],
-    ways: Mapping[str, Mapping[str, Way]],
+    settled: Mapping[str, Mapping[str, Way]],
     put_blob: Callable[[bytes], BlobHash],
     runs: int,
 ) -> HeldOut:
@@ -129,7 +129,9 @@ def make_held_out(
     """
     pairs = [pair for turn in told if (pair := _twins(case, turn)) is not None]
     files = {turn.of.path: turn.of for turn in told}
-    pairs += [p for path, file in files.items() if (p := _copies(case, file, ways.get(path, {}))) is not None]
+    for path, file in files.items():
+        own = settled.get(path, {})
+        pairs += [pair for chosen in (own, _negated(file, own)) for pair in _copies(case, file, chosen)]
     contents = {half.path: half.data for pair in pairs for half in pair.halves}
     alone = without_originals(rig.bench, case, gold)
     outcomes: list[dict[TestId, TestOutcome]] = []
@@ -159,7 +161,7 @@ def _kept(
     }
     return HeldOut(
         files=tuple(CheckFile(path=path, content=put_blob(contents[path])) for path in sorted(paths)),
-        twins=tuple(sorted((right, origin) for right, _, origin in used)),
+        twins=tuple(sorted({(right, origin) for right, _, origin in used})),
         must_fail=tuple(wrong for wrong, _ in opposites),
         opposites=tuple(opposites),
         runs=len(outcomes),
@@ -182,17 +184,24 @@ def _twins(case: Case, told: Told) -> _Pair | None:
     return _Pair(halves=(made[0], made[1]), names=tuple(sorted(told.values)))
 
 
-def _copies(case: Case, file: HiddenFile, ways: Mapping[str, Way]) -> _Pair | None:
-    """Return partner files of the tests that have a canary: as they are, and made wrong."""
-    first = frozenset(name for name in ways if _drawn(case, file, name, "copy"))
+def _negated(file: HiddenFile, settled: Mapping[str, Way]) -> dict[str, Way]:
+    """Return another way for the tests that have it: nobody can tell a condition from its opposite."""
+    offered = {name for name in file.tests if Way.NEGATED in ways(file.source, name)}
+    return {name: Way.NEGATED for name in sorted(offered) if settled.get(name) is not Way.NEGATED}
+
+
+def _copies(case: Case, file: HiddenFile, chosen: Mapping[str, Way]) -> Sequence[_Pair]:
+    """Return partner files, if any, of some tests: as they are, and made wrong in the way chosen for each."""
+    what = f"copy {sorted(set(chosen.values()))}"
+    first = frozenset(name for name in chosen if _drawn(case, file, name, what))
     made = []
-    for right in (first, frozenset(ways) - first):
-        wrong = {name: way for name, way in ways.items() if name not in right}
-        data = _copy(file, wrong, ways)
-        if data is None or not ways:
-            return None
+    for right in (first, frozenset(chosen) - first):
+        wrong = {name: way for name, way in chosen.items() if name not in right}
+        data = _copy(file, wrong, chosen)
+        if data is None or not chosen:
+            return ()
         made.append(_Half(of=file, data=data, right=right))
-    return _Pair(halves=(made[0], made[1]), names=tuple(sorted(ways)))
+    return (_Pair(halves=(made[0], made[1]), names=tuple(sorted(chosen))),)
 
 
 def _copy(file: HiddenFile, wrong: Mapping[str, Way], names: Collection[str]) -> bytes | None:

@@ -185,7 +185,7 @@ def test_canaries_and_twins_cover_the_tests_that_must_turn(ready: Ready) -> None
     assert ready.case.canaries.share == 1.0
     made_of = {origin for _, origin in ready.case.held_out.twins}
     assert made_of == set(ready.case.fail_to_pass)
-    assert len(ready.case.held_out.must_fail) == len(ready.case.held_out.twins)
+    assert len(ready.case.held_out.must_fail) == len(ready.case.held_out.opposites)
     assert {right for _, right in ready.case.held_out.opposites} == {t for t, _ in ready.case.held_out.twins}
 
 
