@@ -1,15 +1,16 @@
 """What grading does when a run leaves a doubt: it looks again before it says anything of a candidate."""
 
+import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
-from toy_task import BASE, GOLD, RememberingRig, Toy, contents, toy_task, write_tree
+from toy_task import RememberingRig, Toy, toy_task
 
 from swequarry.delta import TreeDelta
-from swequarry.errors import SandboxError
-from swequarry.records import Recipe, TestId, TestOutcome
+from swequarry.errors import GitError, SandboxError
+from swequarry.git.trees import TreeWorkbench
+from swequarry.records import Recipe, TestId, TestOutcome, TreeSha
 from swequarry.verify.attacks import Target
 from swequarry.verify.grade import Grade, Reason, Verdict, grade
 from swequarry.verify.passes import RunProblem
@@ -137,11 +138,25 @@ def test_candidate_that_ends_every_run_of_its_own_is_not_graded_for_ever(toy: To
     assert graded(toy, {1: breaks}).verdict is Verdict.RESOLVED
 
 
-def test_file_that_git_cannot_take_is_the_candidate_s(toy: Toy, tmp_path: Path) -> None:
-    folder = write_tree(tmp_path / "work", contents(BASE, GOLD) | {b"git~1/config": b"x\n"})
-    found = grade(toy.rig, toy.case, folder)
+class Refusing(TreeWorkbench):
+    """A workbench whose git takes no patch, or nothing at all."""
+
+    takes_nothing = False
+
+    def apply(self, tree: TreeSha, patch: bytes) -> TreeSha:
+        if patch or self.takes_nothing:
+            raise GitError("git can't write `odd`")
+        return super().apply(tree, patch)
+
+
+def test_file_that_git_cannot_take_is_the_candidate_s(toy: Toy) -> None:
+    patch, bench = Target(toy.rig.bench, toy.case).gold(), copy.copy(toy.rig.bench)
+    bench.__class__ = Refusing
+    found = grade(replace(toy.rig, bench=bench), toy.case, patch)
     assert (found.verdict, found.reason, found.runs) == (Verdict.NOT_RESOLVED, Reason.NO_PATCH, ())
-    assert "git~1" in found.message
+    assert "`odd`" in found.message
+    bench.takes_nothing = True  # type: ignore[attr-defined]
+    assert grade(replace(toy.rig, bench=bench), toy.case, patch).verdict is Verdict.INFRA_FAILED
 
 
 def test_proofs_cost_three_runs(toy: Toy) -> None:
