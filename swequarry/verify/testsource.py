@@ -94,11 +94,15 @@ class TestSource:
         return Edit(line, line, f"{indentation}{statement}\n")
 
     def without_tests(self, kept: Collection[str]) -> list[Edit]:
-        """Return the edits that take away all tests of a module but those of some names."""
+        """Return the edits that take away the tests of a module but those of some names.
+
+        What is named like a test and used (a fixture, a helper) stays.
+        """
+        used = _used_names(self.tree)
         return [
             Edit(self._starts[first - 1] + node.col_offset, self.span(node)[1], "pass")
             for node in _members(self.tree)
-            if node.name.startswith("test") and node.name not in kept
+            if node.name.startswith("test") and node.name not in kept and node.name not in used
             for first in [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])]
         ]
 
@@ -112,6 +116,21 @@ class TestSource:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         return data
+
+
+def _used_names(tree: ast.Module) -> frozenset[str]:
+    """Return what a file speaks of: names, attributes, parameters, texts."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return frozenset(found)
 
 
 def _members(owner: ast.Module | ast.ClassDef) -> Iterator[Function]:

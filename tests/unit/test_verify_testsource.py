@@ -122,7 +122,10 @@ def test_other_tests_of_a_file_are_taken_away() -> None:
         @mark
         def test_a(): pass
 
-        def helper():
+        @fixture
+        def testfile(): pass
+
+        def helper(testfile):
             def test_inner(): pass
 
         class TestX:
@@ -135,7 +138,7 @@ def test_other_tests_of_a_file_are_taken_away() -> None:
     """)
     data = made.edited(made.without_tests({"test_x"}))
     assert data is not None
-    words = "pass def helper(): def test_inner(): pass class TestX: pass def test_x(self): pass"
+    words = "pass @fixture def testfile(): pass def helper(testfile): def test_inner(): pass class TestX: pass def test_x(self): pass"
     assert " ".join(data.decode().split()) == words
 
 

@@ -3,6 +3,12 @@
 Each attack leaves the bug where it is. The code of the catalogue (R1 to R25) says which way it takes; None
 from `make` says that the task offers nothing to take hold of. Twenty-eight were measured against other
 graders; the rest takes ways that ours might have opened.
+
+What can't be stopped in principle: code in the process of its tests can read them and report for them. It is
+found because it can't know which of two tests is right. Where a test has no opposite that looks like it (it
+asserts nothing, or our Python can't parse its file), code that knows this grader can tell its canary by the
+`assert False` at its end. Nor is a table of answers found for a test whose inputs have no neighbours, or a
+changed file of the package that a hidden test takes its expectations from.
 """
 
 from collections.abc import Iterator
