@@ -9,9 +9,10 @@ Resumable: tasks that FILE holds aren't done again. The workspace isn't changed.
 
 import argparse
 import json
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import BlobHash, Verification
 from swequarry.sandbox.contract import Command, ExecResult, Limits, SandboxBackend, World
-from swequarry.verify.attacks import HONEST, Target, attacks
+from swequarry.verify.attacks import HONEST, Attack, Target, attacks
 from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, grade
 from swequarry.verify.proofs import prove
@@ -95,14 +96,22 @@ def _measured(house: House, name: str, controls: int, *, with_attacks: bool) -> 
             target = Target(rig.bench, case)
             for kind, tried in (("honest", HONEST[:controls]), ("attacks", list(attacks()))):
                 if kind == "honest" or with_attacks:
-                    row[kind] = {
-                        one.name: _graded(rig, case, patch)
-                        for one in tried
-                        if (patch := one.make(target)) is not None
-                    }
+                    row[kind] = _all_graded(rig, case, target, tried)
             return row
     except SwequarryError as error:
         return {"task": name, "failed": str(error)}
+
+
+def _all_graded(rig: Rig, case: Case, target: Target, tried: Sequence[Attack]) -> dict[str, Any]:
+    found = {}
+    for one in tried:
+        patch = one.make(target)
+        if patch is not None:
+            found[one.name] = _graded(rig, case, patch)
+            print(f"  {one.name}: {found[one.name]['verdict']}", file=sys.stderr, flush=True)
+        else:
+            print(f"  {one.name}: n/a", file=sys.stderr, flush=True)
+    return found
 
 
 def _of_checks(case: Case) -> dict[str, Any]:

@@ -5,7 +5,7 @@ what the gold patch holds; in its partner it's the other way round. Code that re
 judging over, can't know which is which: it passes what nobody can pass, or fails what the fix passes.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from swequarry.delta import TreeDelta
@@ -15,7 +15,8 @@ from swequarry.verify.candidate import Case
 from swequarry.verify.hidden import HiddenFile, beside, on_top, without_originals
 from swequarry.verify.rig import Rig
 from swequarry.verify.runner import RunResult
-from swequarry.verify.twins import Site, probe, renamed, sites, told_value, twin, unlike
+from swequarry.verify.testsource import Edit
+from swequarry.verify.twins import Site, probe, raising_inputs, renamed, sites, told_value, twin, unlike
 
 _SEED = 40_001
 _SITES_TRIED = 3
@@ -131,7 +132,7 @@ def make_held_out(
     files = {turn.of.path: turn.of for turn in told}
     for path, file in files.items():
         own = settled.get(path, {})
-        pairs += [pair for chosen in (own, _negated(file, own)) for pair in _copies(case, file, chosen)]
+        pairs += [*_copies(case, file, own), *_copies(case, file, _negated(file, own)), *_raising(case, file)]
     contents = {half.path: half.data for pair in pairs for half in pair.halves}
     alone = without_originals(rig.bench, case, gold)
     outcomes: list[dict[TestId, TestOutcome]] = []
@@ -190,23 +191,28 @@ def _negated(file: HiddenFile, settled: Mapping[str, Way]) -> dict[str, Way]:
     return {name: Way.NEGATED for name in sorted(offered) if settled.get(name) is not Way.NEGATED}
 
 
-def _copies(case: Case, file: HiddenFile, chosen: Mapping[str, Way]) -> Sequence[_Pair]:
+def _raising(case: Case, file: HiddenFile) -> Sequence[_Pair]:
+    """Return partner files, if any, of the tests that want an error, with other inputs."""
+    inputs = {name: raising_inputs(file.source, name) for name in file.tests}
+    chosen = {n: Way.RAISES for n, edits in inputs.items() if edits and Way.RAISES in ways(file.source, n)}
+    return _copies(case, file, chosen, [edit for name in chosen for edit in inputs[name]])
+
+
+def _copies(
+    case: Case, file: HiddenFile, chosen: Mapping[str, Way], inputs: Sequence[Edit] = ()
+) -> Sequence[_Pair]:
     """Return partner files, if any, of some tests: as they are, and made wrong in the way chosen for each."""
-    what = f"copy {sorted(set(chosen.values()))}"
+    what = f"copy {sorted(set(chosen.values()))} {len(inputs)}"
     first = frozenset(name for name in chosen if _drawn(case, file, name, what))
     made = []
     for right in (first, frozenset(chosen) - first):
         wrong = {name: way for name, way in chosen.items() if name not in right}
-        data = _copy(file, wrong, chosen)
+        edits = [*canary_edits(file.source, wrong), *inputs, *file.source.without_tests(chosen)]
+        data = file.source.edited(edits)
         if data is None or not chosen:
             return ()
         made.append(_Half(of=file, data=data, right=right))
     return (_Pair(halves=(made[0], made[1]), names=tuple(sorted(chosen))),)
-
-
-def _copy(file: HiddenFile, wrong: Mapping[str, Way], names: Collection[str]) -> bytes | None:
-    edits = [*canary_edits(file.source, wrong), *file.source.without_tests(names)]
-    return file.source.edited(edits)
 
 
 def _drawn(case: Case, file: HiddenFile, name: str, what: str) -> bool:

@@ -100,6 +100,24 @@ def sites(source: TestSource, name: str, turn: int) -> list[Site]:
     return found
 
 
+def raising_inputs(source: TestSource, name: str) -> list[Edit]:
+    """Return the edits that change what the functions of a name give to code that must raise an error."""
+    return [
+        edit
+        for function in source.functions([name])
+        for node in own_nodes(function)
+        if isinstance(node, ast.With | ast.AsyncWith) and any(map(_is_raises, node.items))
+        for statement in node.body
+        for edit in _changed_inputs(source, statement, 1)
+    ]
+
+
+def _is_raises(item: ast.withitem) -> bool:
+    call = item.context_expr
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    return name == "raises" or name.startswith("assertRaises")
+
+
 def probe(source: TestSource, chosen: Collection[Site]) -> bytes | None:
     """Return the file of some tests in which each chosen assertion fails with the value it looks at."""
     edits = [edit for site in chosen for edit in _edits(site, "_twin_tell(")]
@@ -240,8 +258,8 @@ def _makers(function: Function, statement: ast.stmt, names: Collection[str]) -> 
     return made
 
 
-def _changed_inputs(source: TestSource, node: ast.expr, turn: int) -> list[Edit]:
-    """Return edits that change the plain literals among the arguments of calls in an expression."""
+def _changed_inputs(source: TestSource, node: ast.expr | ast.stmt, turn: int) -> list[Edit]:
+    """Return edits that change the plain literals among the arguments of calls in a piece of code."""
     edits = {}
     for call in (inner for inner in ast.walk(node) if isinstance(inner, ast.Call)):
         values = [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -7,7 +7,7 @@ import pytest
 from swequarry.records import TestId
 from swequarry.verify.canaries import Way, canary, ways
 from swequarry.verify.testsource import TestSource, another, file_of, function_name
-from swequarry.verify.twins import probe, renamed, sites, told_value, twin, unlike
+from swequarry.verify.twins import probe, raising_inputs, renamed, sites, told_value, twin, unlike
 
 
 def source(text: str) -> TestSource:
@@ -171,6 +171,17 @@ def test_inputs_change_where_the_assertion_gets_its_value_from() -> None:
     first, second = sites(source(text), "test_x", 1)
     assert (first.value, [edit.text for edit in first.others]) == ("a.total", ["4", "'ac'"])
     assert (second.value, second.others) == ("f([3, 3], True)", ())
+
+
+def test_inputs_of_what_must_raise_change_too() -> None:
+    text = """
+        def test_x():
+            with pytest.raises(ValueError, match="bad"):
+                f(g("ab", k=7), True)
+            with open("name"):
+                f("kept")
+    """
+    assert [edit.text for edit in raising_inputs(source(text), "test_x")] == ["'ac'", "8"]
 
 
 def test_a_twin_wants_what_gold_gave_for_the_same_parameters() -> None:
