@@ -77,7 +77,7 @@ def test_survey_tells_environment_and_checkout_apart(toy: Toy) -> None:
 def test_no_attack_is_accepted_in_a_sandbox(toy: Toy, attack) -> None:
     patch = attack.make(Target(toy.rig.bench, toy.case))
     assert patch is not None, "the toy task offers something to every attack"
-    rig = replace(toy.rig, limits=replace(LIMITS, wall_s=20), test_timeout_s=8)
+    rig = replace(toy.rig, limits=replace(LIMITS, wall_s=12), test_timeout_s=5)
     found = grade(rig, toy.case, patch)
     assert found.verdict in (Verdict.NOT_RESOLVED, Verdict.TAMPERED), found
     assert bool(found.evidence) == (found.verdict is Verdict.TAMPERED)
