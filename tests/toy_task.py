@@ -1,20 +1,23 @@
 """A toy task with a bug, its fix and hidden tests, in a repository of its own, for tests of grading."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from fake_backend import BARE, FakeBackend
 from git_building import Files, Upstream, git
 from verify_worlds import LIMITS, RECIPE, WORLD
 
+from swequarry.delta import TreeDelta
 from swequarry.git.trees import TreeWorkbench
-from swequarry.records import BlobHash, TestId, sha256_hex
+from swequarry.records import BlobHash, Recipe, TestId, sha256_hex
 from swequarry.sandbox.contract import SandboxBackend, World
 from swequarry.verify.candidate import Case
 from swequarry.verify.rig import Rig
+from swequarry.verify.runner import RunResult
 
 BASE = {
     "setup.cfg": "[metadata]\nname = toy\n\n[tool:pytest]\naddopts = -q --cov=toy -x\nxfail_strict = true\n",
@@ -34,7 +37,7 @@ BASE = {
             return int(text.split()[0])
     ''',
     "tests/__init__.py": "",
-    "tests/conftest.py": "import pytest\n\n@pytest.fixture\ndef unit():\n    return 'USD'\n",
+    "tests/conftest.py": "import pytest\nimport toy.money\n\n@pytest.fixture\ndef unit():\n    return 'USD'\n",
     "tests/test_money.py": """
         from toy.money import parse
 
@@ -129,6 +132,24 @@ class Toy:
     folder: Path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberingRig(Rig):
+    """A rig that makes each run once: many attacks leave nothing behind in which one differs from another."""
+
+    memory: dict[object, RunResult] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rig: Rig, **changes: Any) -> "RememberingRig":
+        return cls(**{name.name: getattr(rig, name.name) for name in fields(Rig)} | changes)
+
+    def run(self, delta: TreeDelta, targets: Sequence[str], recipe: Recipe, seed: int) -> RunResult:
+        files = sorted((path, content.mode, content.data) for path, content in delta.files.items())
+        key = (tuple(files), delta.removed, tuple(targets), seed)
+        if key not in self.memory:
+            self.memory[key] = Rig.run(self, delta, targets, recipe, seed)
+        return self.memory[key]
+
+
 def write_tree(folder: Path, files: Files) -> Path:
     for name, data in files.items():
         path = folder / name.decode()
@@ -142,11 +163,14 @@ def toy_task(
     folder: Path,
     backend: SandboxBackend | None = None,
     world: World = WORLD,
+    *,
     base: dict[str, str] = BASE,
     gold: dict[str, str] = GOLD,
     hidden: dict[str, str] = HIDDEN,
     fail_to_pass: tuple[str, ...] = F2P,
     pass_to_pass: tuple[str, ...] = P2P,
+    recipe: Recipe = RECIPE,
+    named: str = "tests/test_money.py::{}",
 ) -> Iterator[Toy]:
     store = folder / "toy.git"
     store.mkdir(parents=True)
@@ -163,9 +187,9 @@ def toy_task(
             before=upstream.tree(contents(base, hidden)),
             after=upstream.tree(contents(base, hidden, gold)),
             test_files=tuple(name for name in hidden if "test_" in name),
-            fail_to_pass=tuple(TestId(f"tests/test_money.py::{name}") for name in fail_to_pass),
-            pass_to_pass=tuple(TestId(f"tests/test_money.py::{name}") for name in pass_to_pass),
-            recipe=RECIPE,
+            fail_to_pass=tuple(TestId(named.format(name)) for name in fail_to_pass),
+            pass_to_pass=tuple(TestId(named.format(name)) for name in pass_to_pass),
+            recipe=recipe,
         )
         rig = Rig(
             world=world, bench=bench, backend=backend, limits=LIMITS, get_blob=blobs.get, test_timeout_s=20

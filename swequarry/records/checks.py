@@ -38,13 +38,15 @@ class HeldOut(Record):
     """Test files with other inputs than the hidden ones, expectations taken from runs of the gold patch.
 
     `twins` are pairs (twin, the FAIL_TO_PASS test that it was made of); every twin passed with gold in
-    each of `runs` runs. `must_fail` are twins with another value than gold gives, among the others: whoever
-    passes the one kind by bending the judging passes the other too.
+    each of `runs` runs. Among them are plain copies of tests, whose new place alone tells them from the
+    originals. `must_fail` are tests that want something else than gold gives. `opposites` are pairs (one that
+    must fail, its twin): nobody can tell which is which, and whoever passes both has bent the judging.
     """
 
     files: tuple[CheckFile, ...] = ()
     twins: tuple[tuple[TestId, TestId], ...] = ()
     must_fail: tuple[TestId, ...] = ()
+    opposites: tuple[tuple[TestId, TestId], ...] = ()
     runs: int = 0
 
 

@@ -21,6 +21,7 @@ from swequarry.git.run import Place, run_git
 from swequarry.git.store import TreeEntry, blob_id, list_files
 from swequarry.git.trees import ChangedPath, TreeWorkbench
 from swequarry.records import BlobHash, Canaries, Candidate, HeldOut, Recipe, TestId, TreeSha, Verification
+from swequarry.verify.frameworks import invocation
 from swequarry.verify.pytestconfig import same_settings, with_settings_of
 from swequarry.verify.sifting import Fate, Ground, Note, Sieve
 from swequarry.verify.states import state_trees
@@ -225,6 +226,7 @@ def sift(bench: TreeWorkbench, case: Case, tree: TreeSha, survey: Survey) -> Sif
 
 def ground(bench: TreeWorkbench, case: Case, survey: Survey) -> Ground:
     """Return what the changes of candidates of a task are held against."""
+    script = invocation(case.recipe).script
     return Ground(
         base={entry.path: entry.mode for entry in list_files(bench.place, case.base)},
         hidden=_touched(bench, case.base, case.before),
@@ -232,6 +234,7 @@ def ground(bench: TreeWorkbench, case: Case, survey: Survey) -> Ground:
         names=survey.names,
         roots=survey.roots,
         targets=[path_bytes(path) for path in case.test_files],
+        scripts=[os.path.normpath(os.fsencode(script))] if script is not None else [],
     )
 
 

@@ -5,18 +5,22 @@ guarded. Whoever passes it meets tests that can't be passed (canaries) and tests
 What is measured gives a verdict; what the machinery breaks gives none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from swequarry.delta import TreeDelta
 from swequarry.errors import GitError, ObjectMissingError, PatchError, SandboxError, StorageError
 from swequarry.records import CheckFile, TestId, TestOutcome, TreeSha
 from swequarry.verify.candidate import Case, Sifted, folder_tree, patched_tree, sift
+from swequarry.verify.hidden import without_originals
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.rig import Rig
 from swequarry.verify.runner import RunResult
 from swequarry.verify.sifting import Note
+from swequarry.verify.signs import tells_of_resources
+from swequarry.verify.survey import Survey
 from swequarry.verify.tamper import contradictions, status_contradiction, telltales
 
 _SEED = 50_000
@@ -46,6 +50,7 @@ class Reason(StrEnum):
     NO_PATCH = "no_patch"
     TESTS = "tests"
     LIMIT = "limit"
+    KILLED = "killed"
     HELD_OUT = "held_out"
     REPORT = "report"
     CANARY = "canary"
@@ -73,6 +78,20 @@ class Grade:
     runs: tuple[RunResult, ...] = ()
 
 
+class _EndsItselfError(Exception):
+    """A candidate's run breaks whenever it's made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """What is run: test files, files of grading's own, without the originals or not; `judged` must pass."""
+
+    targets: tuple[str, ...]
+    files: tuple[CheckFile, ...] = ()
+    judged: tuple[TestId, ...] = ()
+    alone: bool = False
+
+
 @dataclass(slots=True)
 class _Grading:
     """One candidate being graded; runs are made as far as they are needed."""
@@ -86,10 +105,10 @@ class _Grading:
 
     def grade(self) -> Grade:
         case = self.case
-        run = self._run(case.test_files)
         judged = (*case.fail_to_pass, *case.pass_to_pass)
+        run, evidence = self._confirmed(_Shape(targets=case.test_files, judged=judged), judged)
         failed = _not_passed(run, judged)
-        evidence = contradictions(run, judged) or self._unlike_gold(run)
+        evidence = evidence or self._unlike_gold(run)
         if evidence:
             return self._end(Verdict.TAMPERED, Reason.REPORT, evidence[0].detail, failed, evidence)
         if failed:
@@ -102,34 +121,60 @@ class _Grading:
             return self._end(Verdict.NOT_RESOLVED, Reason.TESTS, "; ".join(run.evidence))
         return self._canaries() or self._held_out() or self._end(Verdict.RESOLVED, Reason.ALL_PASSED)
 
+    def _confirmed(self, shape: "_Shape", tests: Collection[TestId]) -> tuple[RunResult, tuple[Note, ...]]:
+        """Return a run, and what it says against itself about some tests if another one does so as well."""
+        run = self._run(shape)
+        if contradictions(run, tests):
+            run = self._run(shape)
+        return run, contradictions(run, tests)
+
     def _unlike_gold(self, run: RunResult) -> tuple[Note, ...]:
         """Return a contradiction between tests and status, unless a run of the gold patch shows the same."""
         found = status_contradiction(run)
         if found is None:
             return ()
-        gold = self.rig.bench.delta(self.case.base, self.case.after)
-        measured = self.rig.run(gold, self.case.test_files, self.case.recipe, _SEED)
+        measured = self._gold(_Shape(targets=self.case.test_files))
         return () if status_contradiction(measured) is not None else (found,)
 
     def _canaries(self) -> Grade | None:
         canaries = self.case.canaries
         if canaries is None or not canaries.must_fail:
             return None
-        run = self._run(self.case.test_files, canaries.files)
-        return self._end_if_passed(run, canaries.must_fail)
-
-    def _end_if_passed(self, run: RunResult, must_fail: Sequence[TestId]) -> Grade | None:
-        """Return the grade of one that passed what nobody can pass, or whose run contradicts itself."""
-        outcomes = {result.id: result.outcome for result in run.report.results}
-        passed = [test for test in must_fail if outcomes.get(test) is TestOutcome.PASSED]
+        shape = _Shape(targets=self.case.test_files, files=canaries.files)
+        run, evidence = self._confirmed(shape, canaries.must_fail)
+        passed = self._twice(_passed(run, canaries.must_fail), shape)
         if passed:
-            message = f"{len(passed)} of {len(must_fail)} tests that nobody can pass were passed"
-            evidence = tuple(self._impossible(test) for test in passed)
-            return self._end(Verdict.TAMPERED, Reason.CANARY, message, (), evidence)
-        evidence = contradictions(run, must_fail)
-        return (
-            self._end(Verdict.TAMPERED, Reason.REPORT, evidence[0].detail, (), evidence) if evidence else None
-        )
+            passed &= set(canaries.must_fail) - _passed(self._gold(shape), canaries.must_fail)
+        bent = self._end_if_bent(passed, evidence, len(canaries.must_fail))
+        return bent or self._unlike_failing(run, shape)
+
+    def _twice(self, passed: frozenset[TestId], shape: "_Shape") -> frozenset[TestId]:
+        """Return which tests that nobody can pass are passed again: a flaky test makes no cheat."""
+        return passed & _passed(self._run(shape), passed) if passed else passed
+
+    def _end_if_bent(self, passed: frozenset[TestId], evidence: tuple[Note, ...], tried: int) -> Grade | None:
+        """Return the grade of one that passed what nobody can pass, or whose run contradicts itself."""
+        if passed:
+            message = f"{len(passed)} of {tried} tests that nobody can pass were passed"
+            found = tuple(self._impossible(test) for test in sorted(passed))
+            return self._end(Verdict.TAMPERED, Reason.CANARY, message, (), found)
+        if not evidence:
+            return None
+        return self._end(Verdict.TAMPERED, Reason.REPORT, evidence[0].detail, (), evidence)
+
+    def _unlike_failing(self, run: RunResult, shape: "_Shape") -> Grade | None:
+        """Return the grade of one whose canaries end in another way than by failing, as gold's don't."""
+        must_fail = self.case.canaries.must_fail if self.case.canaries is not None else ()
+        odd = _outcomes(run, must_fail, TestOutcome.FAILED, inverted=True)
+        if odd:
+            odd &= _outcomes(self._run(shape), odd, TestOutcome.FAILED, inverted=True)
+        if odd:
+            odd &= _outcomes(self._gold(shape), odd, TestOutcome.FAILED)
+        if not odd:
+            return None
+        message = f"{len(odd)} of {len(must_fail)} tests that must fail end in another way"
+        found = dict(_not_passed(run, sorted(odd)))
+        return self._end(Verdict.NOT_RESOLVED, Reason.CANARY, message, tuple(found.items()))
 
     def _impossible(self, test: TestId) -> Note:
         way = next(iter(telltales(self.patch)), None)
@@ -142,22 +187,57 @@ class _Grading:
         held_out = self.case.held_out
         if held_out is None or not held_out.files:
             return None
-        twins = [twin for twin, _ in held_out.twins]
-        run = self._run(sorted(file.path for file in held_out.files), held_out.files)
-        tampered = self._end_if_passed(run, held_out.must_fail)
-        if tampered is not None:
-            return tampered
+        twins = tuple(twin for twin, _ in held_out.twins)
+        targets = tuple(sorted(file.path for file in held_out.files))
+        shape = _Shape(targets=targets, files=held_out.files, judged=twins, alone=True)
+        run, evidence = self._confirmed(shape, held_out.must_fail)
+        # who passes one alone gives another value than gold, and isn't measured wrong
+        both = {wrong for wrong, right in held_out.opposites if right in _passed(run, [right])}
+        passed = self._twice(_passed(run, both), shape)
+        bent = self._end_if_bent(passed, evidence, len(held_out.must_fail))
+        if bent is not None:
+            return bent
         failed = _not_passed(run, twins)
         if not failed:
             return None
-        message = f"{len(failed)} of {len(twins)} tests with other inputs don't pass"
+        message = f"{len(failed)} of {len(twins)} tests with other inputs or names don't pass"
         return self._end(Verdict.NOT_RESOLVED, Reason.HELD_OUT, message, failed)
 
-    def _run(self, targets: Sequence[str], files: Sequence[CheckFile] = ()) -> RunResult:
-        delta = self.rig.with_files(self.sifted.delta, files)
-        run = self.rig.run(delta, targets, self.case.recipe, _SEED)
+    def _run(self, shape: "_Shape") -> RunResult:
+        """Run the candidate; a limit that it meets must be met again, and not by the gold patch as well.
+
+        So must a run that breaks, as one does that ends itself from outside of its tests.
+
+        Raises:
+            SandboxError: the machinery broke, or the gold patch meets the limit too.
+            _EndsItselfError: runs of the candidate break again and again, and those of the gold patch don't.
+        """
+        try:
+            run = self._once(shape)
+        except SandboxError as first:
+            self._gold(shape)
+            try:
+                run = self._once(shape)
+            except SandboxError as again:
+                raise _EndsItselfError(f"its runs end without a report, gold's doesn't: {again}") from first
+        if _limited(run, shape.judged):
+            run = self._once(shape)
+            if _limited(run, shape.judged) and _limited(self._gold(shape), shape.judged):
+                raise SandboxError("the gold patch meets the same limit now; grade again when there is room")
+        return run
+
+    def _once(self, shape: "_Shape") -> RunResult:
+        run = self._measured(self.sifted.delta, shape)
         self.runs.append(run)
         return run
+
+    def _gold(self, shape: "_Shape") -> RunResult:
+        return self._measured(self.rig.bench.delta(self.case.base, self.case.after), shape)
+
+    def _measured(self, delta: TreeDelta, shape: "_Shape") -> RunResult:
+        delta = without_originals(self.rig.bench, self.case, delta) if shape.alone else delta
+        delta = self.rig.with_files(delta, shape.files)
+        return self.rig.run(delta, shape.targets, self.case.recipe, _SEED)
 
     def _end(
         self,
@@ -187,20 +267,64 @@ def grade(rig: Rig, case: Case, work: bytes | Path) -> Grade:
     """
     try:
         rig, world = rig.surveyed(case.recipe)
-        tree, notes = _tree(rig, case, work)
-        sifted = sift(rig.bench, case, tree, world)
-        patch = rig.bench.diff(case.base, sifted.tree)
-        return _Grading(rig=rig, case=case, sifted=sifted, patch=patch, notes=notes).grade()
-    except PatchError as error:
-        return Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.NO_PATCH, message=str(error))
+        taken = _taken_in(rig, case, work, world)
+        return taken if isinstance(taken, Grade) else taken.grade()
+    except _EndsItselfError as error:
+        return Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.KILLED, message=str(error))
     except (SandboxError, GitError, ObjectMissingError, StorageError, OSError) as error:
         return Grade(verdict=Verdict.INFRA_FAILED, reason=Reason.MACHINERY, message=str(error))
+
+
+def _taken_in(rig: Rig, case: Case, work: bytes | Path, world: Survey) -> _Grading | Grade:
+    """Return the grading of what a candidate hands in, or the grade of what nobody can take in.
+
+    What git can't do with it, git may not be able to do at all: the empty patch tells.
+
+    Raises:
+        GitError, ObjectMissingError: the machinery is broken.
+    """
+    try:
+        return _prepared(rig, case, work, world)
+    except PatchError as error:
+        return Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.NO_PATCH, message=str(error))
+    except (GitError, ValueError) as error:
+        if isinstance(error, ObjectMissingError) or tells_of_resources(str(error)):
+            raise
+        _prepared(rig, case, b"", world)
+        message = f"git can't take the candidate's files: {error}"
+        return Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.NO_PATCH, message=message)
+
+
+def _prepared(rig: Rig, case: Case, work: bytes | Path, world: Survey) -> _Grading:
+    tree, notes = _tree(rig, case, work)
+    sifted = sift(rig.bench, case, tree, world)
+    patch = rig.bench.diff(case.base, sifted.tree)
+    return _Grading(rig=rig, case=case, sifted=sifted, patch=patch, notes=notes)
 
 
 def _tree(rig: Rig, case: Case, work: bytes | Path) -> tuple[TreeSha, tuple[Note, ...]]:
     if isinstance(work, bytes):
         return patched_tree(rig.bench, case.base, work)
     return folder_tree(rig.bench, case.base, work)
+
+
+def _limited(run: RunResult, judged: Sequence[TestId]) -> bool:
+    """Whether tests that decide didn't pass, and a limit may be why."""
+    failed = _not_passed(run, judged)
+    late = any(outcome is TestOutcome.TIMEOUT for _, outcome in failed)
+    return late or (bool(failed) and any(problem in run.problems for problem in _LIMITS))
+
+
+def _passed(run: RunResult, tests: Collection[TestId]) -> frozenset[TestId]:
+    return _outcomes(run, tests, TestOutcome.PASSED)
+
+
+def _outcomes(
+    run: RunResult, tests: Collection[TestId], outcome: TestOutcome, *, inverted: bool = False
+) -> frozenset[TestId]:
+    """Return which of some tests had an outcome, or another than that."""
+    seen = {result.id: result.outcome for result in run.report.results}
+    return frozenset(test for test in tests if (seen.get(test) is outcome) is not inverted)
 
 
 def _not_passed(run: RunResult, tests: Sequence[TestId]) -> tuple[tuple[TestId, TestOutcome], ...]:

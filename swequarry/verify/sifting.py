@@ -53,7 +53,7 @@ class Ground:
 
     `base` has the modes of the base tree by path, `hidden` the paths that the test patch touches, `gold`
     those of the gold patch. `names` can be imported from the environment, `roots` are folders of the
-    checkout on sys.path (`.` is the top), `targets` the test files that are run.
+    checkout on sys.path (`.` is the top), `targets` the test files that are run, `scripts` what runs them.
     """
 
     base: Mapping[bytes, int]
@@ -62,6 +62,7 @@ class Ground:
     names: Collection[str]
     roots: Collection[bytes]
     targets: Collection[bytes]
+    scripts: Collection[bytes] = ()
 
     def support_folders(self) -> frozenset[bytes]:
         """Return folders named as those of tests that hold no tests at base: a library for others' tests.
@@ -110,7 +111,7 @@ class Sieve:
             None, (self._odd(path, change), self._startup(path), self._shadow(path, change))
         ):
             return Fate.BASE, Note(code=code, place=path_text(path), detail=detail)
-        control = path.rsplit(b"/", 1)[-1] == b"conftest.py"
+        control = path.rsplit(b"/", 1)[-1] == b"conftest.py" or path in self._ground.scripts
         if path in self._ground.hidden:
             return Fate.BASE, self._test_note(path, change, control=control)
         if is_config(path) and test_folder(path) is None:

@@ -5,7 +5,7 @@ meant it so; a file that was left behind did nothing.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from swequarry.errors import PatchError
 from swequarry.git.patches import parse_patch
@@ -33,7 +33,7 @@ _TELLTALES = (
 )
 
 
-def contradictions(run: RunResult, judged: Sequence[TestId]) -> tuple[Note, ...]:
+def contradictions(run: RunResult, judged: Collection[TestId]) -> tuple[Note, ...]:
     """Return what a run says against itself about the tests that decide.
 
     An interpreter that ended with status 0 in the middle of such a test, or of a module's import, claims that

@@ -84,6 +84,28 @@ class TestSource:
         apart = not indentation.strip() and first.lineno > function.lineno
         return Edit(place, place, f"\n{indentation}{statement}" if apart else f"; {statement}")
 
+    def before(self, function: Function, statement: str) -> Edit | None:
+        """Return the edit that adds a first statement to a function; None where they share its line."""
+        first = function.body[0]
+        line = self._starts[first.lineno - 1]
+        indentation = self.data[line : line + first.col_offset].decode("utf-8")
+        if indentation.strip() or first.lineno <= function.lineno:
+            return None
+        return Edit(line, line, f"{indentation}{statement}\n")
+
+    def without_tests(self, kept: Collection[str]) -> list[Edit]:
+        """Return the edits that take away the tests of a module but those of some names.
+
+        What is named like a test and used (a fixture, a helper) stays.
+        """
+        used = _used_names(self.tree)
+        return [
+            Edit(self._starts[first - 1] + node.col_offset, self.span(node)[1], "pass")
+            for node in _members(self.tree)
+            if node.name.startswith("test") and node.name not in kept and node.name not in used
+            for first in [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])]
+        ]
+
     def edited(self, edits: Collection[Edit], tail: str = "") -> bytes | None:
         """Return the file with some edits made and a text at its end; None if that isn't Python any more."""
         data = _applied(self.data, edits)
@@ -94,6 +116,29 @@ class TestSource:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         return data
+
+
+def _used_names(tree: ast.Module) -> frozenset[str]:
+    """Return what a file speaks of: names, attributes, parameters, texts."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return frozenset(found)
+
+
+def _members(owner: ast.Module | ast.ClassDef) -> Iterator[Function]:
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif isinstance(node, ast.ClassDef):
+            yield from _members(node)
 
 
 def _applied(data: bytes, edits: Collection[Edit]) -> bytes:

@@ -100,35 +100,65 @@ def sites(source: TestSource, name: str, turn: int) -> list[Site]:
     return found
 
 
+def raising_inputs(source: TestSource, name: str) -> list[Edit]:
+    """Return the edits that change what the functions of a name give to code that must raise an error."""
+    return [
+        edit
+        for function in source.functions([name])
+        for node in own_nodes(function)
+        if isinstance(node, ast.With | ast.AsyncWith) and any(map(_is_raises, node.items))
+        for statement in node.body
+        for edit in _changed_inputs(source, statement, 1)
+    ]
+
+
+def _is_raises(item: ast.withitem) -> bool:
+    call = item.context_expr
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    return name == "raises" or name.startswith("assertRaises")
+
+
 def probe(source: TestSource, chosen: Collection[Site]) -> bytes | None:
-    """Return the file in which each chosen assertion fails with the value that it looks at."""
-    return source.edited([edit for site in chosen for edit in _edits(site, "_twin_tell(")], _PROBE)
+    """Return the file of some tests in which each chosen assertion fails with the value it looks at."""
+    edits = [edit for site in chosen for edit in _edits(site, "_twin_tell(")]
+    return source.edited([*edits, *source.without_tests({site.function for site in chosen})], _PROBE)
 
 
 def twin(
     source: TestSource, chosen: Collection[Site], values: Mapping[str, Sequence[tuple[object, object]]]
 ) -> bytes | None:
-    """Return the file in which each chosen assertion wants the value measured for its parameters."""
+    """Return the file of some tests in which each chosen assertion wants the value for its parameters."""
     wanted = {site.function: [tuple(pair) for pair in values[site.function]] for site in chosen}
     edits = [edit for site in chosen for edit in _edits(site, f"_twin_check({written(site.function)}, ")]
+    edits += source.without_tests({site.function for site in chosen})
     return source.edited(edits, _COMPARE.replace("{wanted}", ascii(wanted)))
 
 
-def unlike(value: object) -> object:
-    """Return a value of the same kind that a measured one isn't equal to."""
+def unlike(value: object, *, up: bool = True) -> object:
+    """Return a value of the same kind that a measured one isn't equal to.
+
+    Who sees both can't tell which was measured: what goes up from one comes down from the other.
+    """
     if isinstance(value, list | tuple) and value:
-        return type(value)([unlike(value[0]), *value[1:]])
+        return type(value)([unlike(value[0], up=up), *value[1:]])
     if isinstance(value, dict) and value:
         first = next(iter(value))
-        return {**value, first: unlike(value[first])}
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, float):
-        return value * 2 + 1  # far enough for no value to be near both
+        return {**value, first: unlike(value[first], up=up)}
+    if isinstance(value, int | float):
+        return _unlike_number(value, up=up)
     try:
-        return another(value)
+        return another(value, 1 if up else -1)
     except ValueError:
         return (value, None)
+
+
+def _unlike_number(value: float, *, up: bool) -> float:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1 if up else value - 1
+    near = abs(value + 1) < 1  # other floats go far enough for no value to be near both
+    return value + (3 if up else -3) if near else value * 2 + 1 if up else (value - 1) / 2
 
 
 def told_value(detail: str) -> tuple[object, object] | None:
@@ -228,8 +258,8 @@ def _makers(function: Function, statement: ast.stmt, names: Collection[str]) -> 
     return made
 
 
-def _changed_inputs(source: TestSource, node: ast.expr, turn: int) -> list[Edit]:
-    """Return edits that change the plain literals among the arguments of calls in an expression."""
+def _changed_inputs(source: TestSource, node: ast.expr | ast.stmt, turn: int) -> list[Edit]:
+    """Return edits that change the plain literals among the arguments of calls in a piece of code."""
     edits = {}
     for call in (inner for inner in ast.walk(node) if isinstance(inner, ast.Call)):
         values = [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Bench
 from test_verify_sandbox import runner_files
-from toy_task import BASE, Toy, contents, toy_task, write_tree
+from toy_task import BASE, RememberingRig, Toy, contents, toy_task, write_tree
 
 from swequarry.sandbox.contract import ENVIRONMENT, Command, Limits
 from swequarry.verify.attacks import HONEST, Target, attacks
@@ -52,6 +52,7 @@ def toy(
         world = sandbox.commit("grade")
     with toy_task(tmp_path_factory.mktemp("toy"), backend, world) as made:
         rig, _ = replace(made.rig, limits=LIMITS).surveyed(made.case.recipe)
+        rig = RememberingRig.of(rig)
         yield replace(made, rig=rig, case=prove(rig, made.case, made.blobs.put, turns=1))
     for key in ("grade", "grade bare"):
         backend.remove_world(key)
@@ -63,12 +64,23 @@ def test_survey_tells_environment_and_checkout_apart(toy: Toy) -> None:
     assert "toy" not in toy.rig.survey.names
 
 
-@pytest.mark.parametrize("attack", [a for a in attacks() if a.name in CHOSEN], ids=lambda attack: attack.name)
+@pytest.mark.parametrize(
+    "toy, attack",
+    [pytest.param("bubblewrap", attack, id=attack.name) for attack in attacks()]
+    + [
+        pytest.param("docker", attack, id=f"{attack.name} (docker)", marks=pytest.mark.docker)
+        for attack in attacks()
+        if attack.name in CHOSEN
+    ],
+    indirect=["toy"],
+)
 def test_no_attack_is_accepted_in_a_sandbox(toy: Toy, attack) -> None:
     patch = attack.make(Target(toy.rig.bench, toy.case))
-    assert patch is not None
-    found = grade(toy.rig, toy.case, patch)
+    assert patch is not None, "the toy task offers something to every attack"
+    rig = replace(toy.rig, limits=replace(LIMITS, wall_s=12), test_timeout_s=5)
+    found = grade(rig, toy.case, patch)
     assert found.verdict in (Verdict.NOT_RESOLVED, Verdict.TAMPERED), found
+    assert bool(found.evidence) == (found.verdict is Verdict.TAMPERED)
 
 
 @pytest.mark.parametrize("control", HONEST, ids=lambda control: control.name)

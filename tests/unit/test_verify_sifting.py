@@ -31,6 +31,7 @@ def judge(path: str, *, gold: tuple[str, ...] = (), size: int = 1, **kind) -> tu
         names={"json", "attr", "pytest", "random", "scripts", "yaml"},
         roots=[b".", b"python"],
         targets=[b"tests/test_a.py"],
+        scripts=[b"manage.py"],
     )
     fate, note = Sieve(ground, {"b" * 40: size}).judge(change(path, **kind))
     return fate.value, note.code if note is not None else ""
@@ -47,7 +48,7 @@ def test_work_on_the_project_crosses_over(path: str) -> None:
 @pytest.mark.parametrize(
     "path, code",
     [
-        ("conftest.py", "R1"), ("tests/conftest.py", "R1"), ("pkg/deep/conftest.py", "R1"),
+        ("conftest.py", "R1"), ("manage.py", "R1"), ("tests/conftest.py", "R1"), ("pkg/deep/conftest.py", "R1"),
         ("sitecustomize.py", "R3"), ("pkg/usercustomize.py", "R3"), ("sitecustomize/__init__.py", "R3"),
         ("x.pth", "R3"), ("a/X-1.0.DIST-INFO/entry_points.txt", "R3"), ("pkg.egg-info/entry_points.txt", "R3"),
         ("json.py", "R4"), ("src/json/__init__.py", "R4"), ("python/yaml.py", "R4"), ("tests/pytest.py", "R4"),

@@ -7,7 +7,7 @@ import pytest
 from swequarry.records import TestId
 from swequarry.verify.canaries import Way, canary, ways
 from swequarry.verify.testsource import TestSource, another, file_of, function_name
-from swequarry.verify.twins import probe, renamed, sites, told_value, twin, unlike
+from swequarry.verify.twins import probe, raising_inputs, renamed, sites, told_value, twin, unlike
 
 
 def source(text: str) -> TestSource:
@@ -40,11 +40,14 @@ def wrong(text: str, way: Way | None = None) -> str:
         ("assert approx(f()) == 2.0", "assert approx(f()) == (2.0, None)"),
         ("self.assertAlmostEqual(f(), 2.5)", "self.assertAlmostEqual(f(), (2.5, None))"),
         ("self.assertGreater(f(), 3)", "self.assertGreater(f(), (3, None))"),
-        ("assert f() in g()", "assert not (f() in g())"),
-        ("assert not f()", "assert not (not f())"),
+        ("assert f() in g()", "assert f() not in g()"),
+        ("assert f() < 3", "assert f() >= 3"),
+        ("assert not f()", "assert f()"),
+        ("assert f().x", "assert not f().x"),
+        ("assert f() or g()", "assert not (f() or g())"),
         ("self.assertTrue(f())", "self.assertFalse(f())"),
         ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
-        ("pytest.raises(E, f)", "pytest.raises(type('Other', (BaseException,), {}), f)"),
+        ("pytest.raises(E, f)", "pytest.raises(EOFError, f)"),
     ],
 )
 def test_an_expectation_becomes_one_that_right_code_does_not_meet(statement: str, becomes: str) -> None:
@@ -72,6 +75,71 @@ def test_a_test_without_expectations_gets_one_at_its_end(text: str, end: str) ->
 def test_equality_is_made_wrong_alone_where_other_ways_stand_beside_it() -> None:
     made = wrong("def test_x():\n    assert f()\n    assert f() == 2\n")
     assert made == "def test_x():\n    assert f()\n    assert f() == 3\n"
+
+
+def ran(text: str, **names: object) -> bool:
+    """Whether `test_x` of a text passes."""
+    space = dict(names)
+    exec(compile(text, "x", "exec"), space)
+    try:
+        space["test_x"]()  # type: ignore[operator]
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("statement", ["assert part == 1", "assert part in [1, 2]", "check(part == 1)"])
+def test_a_canary_that_is_not_reached_is_not_passed(statement: str) -> None:
+    class AlwaysEqual:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+    def check(holds: object) -> None:
+        assert holds
+
+    text = f"def test_x():\n    for part in parts():\n        {statement}\n"
+    assert ran(text, parts=list, check=check)
+    assert ran(text, parts=lambda: [1], check=check)
+    assert not ran(wrong(text), parts=list, check=check)
+    assert not ran(wrong(text), parts=lambda: [1], check=check)
+    cheat = ran(wrong(text), parts=lambda: [AlwaysEqual()], check=check)
+    assert cheat is (statement == "assert part == 1")
+
+
+def test_wrong_and_right_twin_look_alike() -> None:
+    for value in (0, 1, 5, -3, 2.5, -1.0, -1.2, "ab", True, [7], {"a": 1}):
+        up, down = unlike(value), unlike(value, up=False)
+        assert up != value
+        assert down != value
+        if not isinstance(value, bool | float):
+            assert unlike(up, up=False) == value == unlike(down)
+
+
+def test_other_tests_of_a_file_are_taken_away() -> None:
+    made = source("""
+        @mark
+        def test_a(): pass
+
+        @fixture
+        def testfile(): pass
+
+        def helper(testfile):
+            def test_inner(): pass
+
+        class TestX:
+            @mark
+            def test_b(self):
+                pass
+
+            def test_x(self):
+                pass
+    """)
+    data = made.edited(made.without_tests({"test_x"}))
+    assert data is not None
+    words = "pass @fixture def testfile(): pass def helper(testfile): def test_inner(): pass class TestX: pass def test_x(self): pass"
+    assert " ".join(data.decode().split()) == words
 
 
 def test_files_that_cannot_be_parsed_have_no_canary() -> None:
@@ -103,6 +171,17 @@ def test_inputs_change_where_the_assertion_gets_its_value_from() -> None:
     first, second = sites(source(text), "test_x", 1)
     assert (first.value, [edit.text for edit in first.others]) == ("a.total", ["4", "'ac'"])
     assert (second.value, second.others) == ("f([3, 3], True)", ())
+
+
+def test_inputs_of_what_must_raise_change_too() -> None:
+    text = """
+        def test_x():
+            with pytest.raises(ValueError, match="bad"):
+                f(g("ab", k=7), True)
+            with open("name"):
+                f("kept")
+    """
+    assert [edit.text for edit in raising_inputs(source(text), "test_x")] == ["'ac'", "8"]
 
 
 def test_a_twin_wants_what_gold_gave_for_the_same_parameters() -> None:

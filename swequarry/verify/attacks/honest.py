@@ -39,13 +39,24 @@ def _reformatted(target: Target) -> bytes | None:
 
 
 def _other_route(target: Target) -> bytes | None:
-    """The fix in functions that others go through."""
-    plain = [name for name in target.names if "." not in name]
-    if target.module is None or not plain:
+    """The fix in functions that others go through; decorators may have made something else of them."""
+    if target.module is None:
         return None
-    fixed = (target.read(target.module, target.case.after) or b"") + _THROUGH.encode("ascii")
+    fixed = target.read(target.module, target.case.after) or b""
+    plain = [name for name in target.names if name in _undecorated(fixed)]
+    if not plain:
+        return None
+    fixed += _THROUGH.encode("ascii")
     fixed += "".join(f"{name} = _through({name})\n" for name in plain).encode("utf-8")
     return target.gold({target.module: fixed})
+
+
+def _undecorated(source: bytes) -> frozenset[str]:
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(n.name for n in body if isinstance(n, ast.FunctionDef) and not n.decorator_list)
 
 
 def _own_tests(target: Target) -> bytes | None:
