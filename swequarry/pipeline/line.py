@@ -1,4 +1,4 @@
-"""The line of one candidate: snapshot, environment, verify, assess; and the work that executors run."""
+"""The line of one candidate: snapshot, environment, verify, seal, assess; and the work that executors run."""
 
 import json
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from swequarry.pipeline.stages.assess import AssessInput, AssessStage
 from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
+from swequarry.pipeline.stages.seal import SealInput, SealStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
 from swequarry.pipeline.stages.verify import VerifyInput, VerifyStage
 from swequarry.pipeline.worker import ItemStatus
@@ -24,6 +25,7 @@ from swequarry.records import (
     Candidate,
     ContentHash,
     Environment,
+    Seal,
     Snapshot,
     Verification,
     canonical_json,
@@ -103,10 +105,18 @@ class Line:
         verification = Verification.from_json(
             self._accept(VerifyStage(house), StageItem(key=item, input_hash=world, value=second))
         )
-        third = AssessInput(
-            candidate=candidate, snapshot=snapshot, environment=environment, verification=verification
+        inside = SealInput(candidate=candidate, snapshot=snapshot, environment=environment)
+        seal = Seal.from_json(
+            self._accept(SealStage(house), StageItem(key=item, input_hash=world, value=inside))
         )
-        measured = joint_hash(world, verification.content_hash())
+        third = AssessInput(
+            candidate=candidate,
+            snapshot=snapshot,
+            environment=environment,
+            verification=verification,
+            seal=seal,
+        )
+        measured = joint_hash(world, verification.content_hash(), seal.content_hash())
         result = self._run(AssessStage(house), StageItem(key=item, input_hash=measured, value=third))
         return Ended(LAST_STAGE, result.outcomes[0], result.final)
 

@@ -19,6 +19,7 @@ from swequarry.records.base import (
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, HeldOut
+from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
@@ -57,6 +58,7 @@ __all__ = [
     "InitialState",
     "IssueLink",
     "IssueRecord",
+    "LeakFinding",
     "Licence",
     "LinkPlace",
     "MergeKind",
@@ -66,6 +68,7 @@ __all__ = [
     "Recipe",
     "Record",
     "RepoRef",
+    "Seal",
     "Snapshot",
     "State",
     "Statement",

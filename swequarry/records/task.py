@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
+from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
 from swequarry.records.verification import Verification
 from swequarry.records.world import Environment
@@ -49,13 +50,14 @@ class Budget(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance(Record):
-    """The parents of a task, by hash."""
+    """The parents of a task, by hash; `seal` is None where the world wasn't searched."""
 
     candidate: ContentHash
     snapshot: ContentHash
     environment: ContentHash
     verification: ContentHash
     swequarry_version: str
+    seal: ContentHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,3 +73,4 @@ class Task(Record):
     provenance: Provenance
     candidate: Candidate
     verification: Verification
+    seal: Seal | None = None

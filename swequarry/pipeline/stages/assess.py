@@ -17,6 +17,7 @@ from swequarry.records import (
     Environment,
     InitialState,
     Provenance,
+    Seal,
     Snapshot,
     Task,
     Verification,
@@ -32,6 +33,7 @@ class AssessInput:
     snapshot: Snapshot
     environment: Environment
     verification: Verification
+    seal: Seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class AssessStage:
 
     house: House
     name: ClassVar[str] = "assess"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @property
     def settings_hash(self) -> ContentHash:
@@ -82,8 +84,10 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             snapshot=snapshot.content_hash(),
             environment=environment.content_hash(),
             verification=verification.content_hash(),
+            seal=known.seal.content_hash(),
             swequarry_version=__version__,
         ),
         candidate=candidate,
         verification=verification,
+        seal=known.seal,
     )
