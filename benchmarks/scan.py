@@ -15,7 +15,6 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from itertools import takewhile
 from pathlib import Path
 
 from reconstruct.leaks.answer import Answer, read_answer
@@ -54,7 +53,9 @@ def main() -> None:
 
 def _files(folder: Path, most: float) -> Iterable[VisibleFile]:
     total = 0
-    for path in takewhile(lambda _: total < most, sorted(folder.rglob("*.py"))):
+    for path in sorted(folder.rglob("*.py")):
+        if total >= most:
+            return
         status = path.stat()
         total += status.st_size
         identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -24,7 +24,14 @@ LARGEST = 64 << 20
 _DEEPEST = 3
 _MEMBERS = 50_000
 _TOTAL = 1 << 30
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-]{120,}={0,2}|(?:[A-Za-z0-9+/]{60,76}\r?\n){2,}[A-Za-z0-9+/]*={0,2}")
+_BASE64 = re.compile(
+    rb"(?<![A-Za-z0-9+/_\-])(?:[A-Za-z0-9+/_\-]{120,}={0,2}|(?:[A-Za-z0-9+/]{60,76}\r?\n){2,}[A-Za-z0-9+/]*={0,2})"
+)
+_TO_ONE = bytes(
+    97 if chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "+/_-") else 32 for byte in range(256)
+)
+_RUN = b"a" * 60
+"""What a text has, all characters of base64 made one, where a look for base64 is worth its time."""
 _DIFF = re.compile(rb"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^>", re.MULTILINE)
 _MARKED = re.compile(rb"^[+> ](?!\+\+ )", re.MULTILINE)
 _SHORTEST = 4
@@ -80,7 +87,7 @@ def _texts(path: str, data: bytes, depth: int) -> Iterator[View]:
         yield View(path, _MARKED.sub(b"", data))
     if data.count(b"\\n") > 2:  # noqa: PLR2004 - a text inside a string
         yield View(path, data.replace(b"\\n", b"\n").replace(b'\\"', b'"').replace(b"\\t", b"\t"))
-    if depth < _DEEPEST:
+    if depth < _DEEPEST and _RUN in data.translate(_TO_ONE):
         for match in _BASE64.finditer(data):
             decoded = _from_base64(match[0])
             if decoded:

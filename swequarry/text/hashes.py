@@ -63,7 +63,7 @@ def _hash_spans(words: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.in
     """Hash parts of a buffer, given as the 8-byte words that begin at each of its bytes."""
     counted = np.minimum(lengths, LONGEST)
     whole, rest = counted >> 3, counted & 7
-    hashes = counted.astype(np.uint64) * _MULTIPLIERS[1]
+    hashes: Hashes = counted.astype(np.uint64) * _MULTIPLIERS[1]
     active = np.flatnonzero(whole)
     step = 0
     while active.size:

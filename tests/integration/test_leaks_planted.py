@@ -43,7 +43,7 @@ def answer() -> Answer:
 
 def test_what_is_planted_in_a_world_is_found_and_a_removed_file_is_not(bench_of, tmp_path, answer):
     bench = bench_of("bubblewrap")
-    store = WorldStore(bench.store)
+    store = WorldStore(bench.store / "bubblewrap")
 
     def scan(key: str):
         return WorldScan(VisibleWorld(store, key), answer, BASE, tmp_path).run("lock", {})
