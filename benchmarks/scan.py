@@ -1,4 +1,4 @@
-"""The leak audit's two phases on a folder of files, in MB/s of CPU time, beside `grep -F -f` on the same files.
+"""The leak audit's two phases on a folder of files, in MB/s of CPU time, beside `grep -F -f`.
 
     python -m benchmarks.scan [--folder DIR] [--megabytes N] [--rounds N]
 
