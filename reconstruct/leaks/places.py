@@ -4,13 +4,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, canonicalize_version
 
 from swequarry.records import LeakFinding
 
-_MARKS = re.compile(r"(?i)fail_to_pass|pass_to_pass|swe[_-]?bench")
+_LISTS = r"(?i)fail_to_pass|pass_to_pass"
+_IN_PATHS, _IN_VALUES = re.compile(_LISTS), re.compile(_LISTS + r"|swe[_-]?bench")
+"""A path may name a benchmark that is a dependency; a variable has no reason to."""
 _METADATA = re.compile(r"/(?P<name>[^/]+?)-(?P<version>[^-/]+)(?:-py[\d.]+)?\.(?:dist|egg)-info/")
 _PACKAGES = re.compile(r"/(?:site|dist)-packages/(?P<below>.+)$")
+_TOP_FOLDERS = (".", "src", "lib")
+"""Where a module without a package is importable by its own name."""
 _HEADER = 16
 _FIRST_WITH_FLAGS = 3390
 _PYTHON_2 = 20_000
@@ -24,11 +28,11 @@ def task_names(instance_id: str, repo: str, pull_number: int | None) -> tuple[st
     return tuple(names)
 
 
-def named_in(text: str, names: Sequence[str]) -> str | None:
+def named_in(text: str, names: Sequence[str], marks: re.Pattern[str] = _IN_VALUES) -> str | None:
     """Return the name of the task, or of a benchmark's field, that a text has; None where there is none."""
     found = next((name for name in names if re.search(rf"{re.escape(name)}(?!\d)", text)), None)
     if found is None:
-        match = _MARKS.search(text)
+        match = marks.search(text)
         found = match[0] if match else None
     return found
 
@@ -45,7 +49,7 @@ def name_findings(texts: Mapping[str, str], names: Sequence[str]) -> list[LeakFi
 
 def file_name_finding(path: str, names: Sequence[str]) -> LeakFinding | None:
     """Return a finding where a path has the id of the task or a field of a benchmark."""
-    named = named_in(path, names)
+    named = named_in(path, names, _IN_PATHS)
     return LeakFinding(path=path, kind="name", evidence=(named,)) if named else None
 
 
@@ -61,9 +65,12 @@ def package_paths(changed: Iterable[str], files: frozenset[str]) -> frozenset[st
         top = path
         while (top.parent / "__init__.py").as_posix() in files:
             top = top.parent
-        if path.suffix != ".py" or top == path:
+        if path.suffix != ".py":
             continue
-        found |= {path.relative_to(top.parent).as_posix(), f"{top.name}/__init__.py"}
+        if top != path:
+            found |= {path.relative_to(top.parent).as_posix(), f"{top.name}/__init__.py"}
+        elif path.parent.as_posix() in _TOP_FOLDERS:
+            found.add(path.name)
     return frozenset(found)
 
 
@@ -78,7 +85,9 @@ def metadata_finding(path: str, project: str | None, version: str | None) -> Lea
     match = _METADATA.search(path)
     if match is None or project is None or version is None:
         return None
-    if canonicalize_name(match["name"]) != canonicalize_name(project) or match["version"] == version:
+    if canonicalize_name(match["name"]) != canonicalize_name(project):
+        return None
+    if canonicalize_version(match["version"].replace("_", "-")) == canonicalize_version(version):
         return None
     told = f"{match['name']} {match['version']} beside {version} of the base"
     return LeakFinding(path=path, kind="copy", evidence=(told,))
@@ -94,21 +103,25 @@ def source_of(path: str) -> str | None:
     return path[:-1]
 
 
-def foreign_code(path: str, data: bytes, source_size: int | None) -> LeakFinding | None:
-    """Return a finding for byte code of a changed module's name that isn't of the source beside it (PEP 552).
+def foreign_code(path: str, recorded: int | None, source_size: int | None) -> LeakFinding | None:
+    """Return a finding for byte code of a changed module's name that isn't of the source beside it.
 
-    `source_size` is None where no source is beside it.
+    `recorded` is what `recorded_size` says, `source_size` is None where no source is beside it.
     """
     if source_size is None:
         return LeakFinding(path=path, kind="byte code", evidence=("no source is beside it",))
-    size = _recorded_size(data)
-    if size is None or size == source_size & 0xFFFFFFFF:
+    if recorded is None or is_explained(recorded, source_size):
         return None
-    told = f"made from a source of {size} bytes, the one beside it has {source_size}"
+    told = f"made from a source of {recorded} bytes, the one beside it has {source_size}"
     return LeakFinding(path=path, kind="byte code", evidence=(told,))
 
 
-def _recorded_size(data: bytes) -> int | None:
+def is_explained(recorded: int | None, source_size: int | None) -> bool:
+    """Whether byte code is that of the source beside it, which is looked at by itself."""
+    return recorded is not None and source_size is not None and recorded == source_size & 0xFFFFFFFF
+
+
+def recorded_size(data: bytes) -> int | None:
     """Return the size of the source that byte code was made from, None where it records none.
 
     Since 3.7 there are flags before time and size (PEP 552), in Python 2 no size; see `MAGIC_NUMBER` in

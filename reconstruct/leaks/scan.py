@@ -14,9 +14,11 @@ from reconstruct.leaks.judge import SHARE, examine
 from reconstruct.leaks.places import (
     file_name_finding,
     foreign_code,
+    is_explained,
     is_second_copy,
     metadata_finding,
     name_findings,
+    recorded_size,
     source_of,
 )
 from reconstruct.leaks.views import View, views_of
@@ -37,9 +39,13 @@ CHECKS = (
 
 @dataclass(frozen=True, kw_only=True)
 class BaseTree:
-    """What base is known to have: blob ids, paths, the project's distribution and version."""
+    """What base is known to have: blob ids, paths, the project's distribution and version.
+
+    `modules` are the changed modules as they would lie in site-packages (see `package_paths`).
+    """
 
     blobs: frozenset[str]
+    files: frozenset[str] = frozenset()
     modules: frozenset[str]
     project: str | None = None
     version: str | None = None
@@ -122,6 +128,8 @@ class WorldScan:
         self._sizes.update((file.path, file.identity[2]) for file in files)
         for file in files:
             self.result.count(file)
+            if file.path.removeprefix(f"{TESTBED}/") in self._base.files:
+                continue
             self.result.note(file_name_finding(file.path, self._answer.names))
             self.result.note(metadata_finding(file.path, self._base.project, self._base.version))
             if is_second_copy(file.path, self._base.modules) and self._is_new(file):
@@ -138,7 +146,12 @@ class WorldScan:
         return source is not None and PurePosixPath(source).stem in self._answer.stems
 
     def _foreign(self, file: VisibleFile) -> LeakFinding | None:
-        return foreign_code(file.path, file.read(), self._sizes.get(source_of(file.path) or ""))
+        size = self._sizes.get(source_of(file.path) or "")
+        return foreign_code(file.path, recorded_size(file.read()), size)
+
+    def _is_explained(self, file: VisibleFile) -> bool:
+        size = self._sizes.get(source_of(file.path) or "")
+        return size is not None and is_explained(recorded_size(file.read()), size)
 
     # --- the rest --------------------------------------------------------------------------------
 
@@ -154,6 +167,8 @@ class WorldScan:
 
     def _examine(self, files: Iterable[VisibleFile], base: frozenset[str] = frozenset()) -> None:
         for file in files:
+            if self._is_explained(file):
+                continue
             for view in self._views(file, base):
                 self.result.note(examine(view, self._answer, own_module=self._is_own_code(view.path)))
 

@@ -1,5 +1,6 @@
 """Answers planted in real worlds and images: the audit finds each at its place, and nothing in clean ones."""
 
+import base64
 import io
 import tarfile
 import uuid
@@ -100,7 +101,7 @@ def test_what_is_planted_in_an_image_is_found_even_below_a_layer_that_hides_it(b
             archive.addfile(member, io.BytesIO(data))
     try:
         engine.api.import_image_from_data(packed.getvalue(), repository=made[0][:-2], tag="1")
-        file = f"FROM {made[0]}\nCOPY eval.sh /tmp/eval.sh\nLABEL pull=acme__pkg-5\nENV NOTE='{FIX.decode().strip()!r}'\n"
+        file = f"FROM {made[0]}\nCOPY eval.sh /tmp/eval.sh\nLABEL pull=acme__pkg-5\nENV NOTE={base64.b64encode(FIX).decode()}\n"
         context = io.BytesIO()
         with tarfile.open(fileobj=context, mode="w") as archive:
             for name, data in (("Dockerfile", file.encode()), ("eval.sh", b"true\n")):
@@ -117,7 +118,7 @@ def test_what_is_planted_in_an_image_is_found_even_below_a_layer_that_hides_it(b
             ("/tmp/eval.sh", "tests"),
             ("/opt/other.py", "gold"),
             ("label pull", "name"),
-            ("variable NOTE", "gold"),
+            ("variable NOTE!base64", "gold"),
         }
         assert any(path.startswith("history") for path, _ in found)
     finally:

@@ -17,11 +17,13 @@ from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answe
 from reconstruct.leaks.index import build_index
 from reconstruct.leaks.judge import SHARE, examine
 from reconstruct.leaks.places import (
+    file_name_finding,
     foreign_code,
     is_second_copy,
     metadata_finding,
     name_findings,
     package_paths,
+    recorded_size,
     source_of,
     task_names,
 )
@@ -217,9 +219,19 @@ def test_later_code_beside_the_checkout_is_seen_by_its_place() -> None:
 def test_byte_code_of_another_source_is_seen() -> None:
     path = "/testbed/src/tally/__pycache__/amounts.cpython-311.pyc"
     assert source_of(path) == "/testbed/src/tally/amounts.py"
-    assert foreign_code(path, compiled(FIXED), len(FIXED)) is None
-    assert foreign_code(path, compiled(FIXED), len(BASE)) is not None
-    assert foreign_code(path, compiled(FIXED), None) is not None
+    recorded = recorded_size(compiled(FIXED))
+    assert foreign_code(path, recorded, len(FIXED)) is None
+    assert foreign_code(path, recorded, len(BASE)) is not None
+    assert foreign_code(path, recorded, None) is not None
+    old = (3379).to_bytes(2, "little") + b"\r\n" + bytes(4) + (227).to_bytes(4, "little") + b"\xe3" * 9
+    assert recorded_size(old) == 227, "Python 3.6 has no flags"
+
+
+def test_a_dependency_that_is_a_benchmark_is_no_leak() -> None:
+    assert file_name_finding("/opt/swequarry/env/lib/site-packages/swebench/a.py", NAMES) is None
+    assert file_name_finding("/opt/FAIL_TO_PASS.json", NAMES) is not None
+    assert file_name_finding("/opt/acme__tally-17/x", NAMES) is not None
+    assert file_name_finding("/opt/acme__tally-171/x", NAMES) is None
 
 
 def stored(folder, name: str, data: bytes) -> VisibleFile:

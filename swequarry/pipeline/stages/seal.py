@@ -76,6 +76,7 @@ def answer_of(house: House, candidate: Candidate, environment: Environment) -> t
     files = frozenset(path_text(entry.path) for entry in entries)
     return novelty.rest(), BaseTree(
         blobs=frozenset(entry.sha for entry in entries),
+        files=files,
         modules=package_paths(candidate.gold_files, files),
         project=environment.recipe.project_name,
         version=environment.project_version,
