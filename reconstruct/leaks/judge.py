@@ -36,7 +36,7 @@ def examine(
     """
     if view.data is None:
         return None
-    found = answer.all_lines.intersection(map(bytes.strip, view.data.split(b"\n")))
+    found = _lines_in(view.data, answer)
     for kind, lines in sorted(answer.lines.items()):
         both = sorted(lines & found)
         if enough_lines(both, len(lines)):
@@ -44,6 +44,13 @@ def examine(
     if view.is_code:
         return _names(view, answer, own_module=own_module)
     return _blocks(view, answer) if blocks_too or found else None
+
+
+def _lines_in(data: bytes, answer: Answer) -> frozenset[bytes]:
+    """Return the answer's lines that a text has; most have none, and to learn that is the fast part."""
+    if answer.all_lines.isdisjoint(map(bytes.strip, data.split(b"\n"))):
+        return frozenset()
+    return answer.all_lines.intersection(map(bytes.strip, data.split(b"\n")))
 
 
 def enough_lines(found: list[bytes], of: int) -> bool:
@@ -68,6 +75,9 @@ def _blocks(view: View, answer: Answer) -> LeakFinding | None:
     if not answer.blocks or len(data) > _LARGEST_GRAMS:
         return None
     grams = grams_of(data)
+    grams = grams[answer.grams.places(grams)[0]]
+    if not grams.size:
+        return None
     for block in answer.blocks:
         share = containment(block.grams, grams)
         if share >= SHARE:
