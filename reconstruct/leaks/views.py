@@ -11,10 +11,11 @@ import gzip
 import io
 import lzma
 import re
+import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ LARGEST = 64 << 20
 _DEEPEST = 3
 _MEMBERS = 50_000
 _TOTAL = 1 << 30
+_MEMORY = 1 << 28
+"""Bytes that unpacking xz may need: a header can ask for 4 GiB."""
 _BASE64 = re.compile(
     rb"(?<![A-Za-z0-9+/_\-])(?:[A-Za-z0-9+/_\-]{120,}={0,2}|(?:[A-Za-z0-9+/]{60,76}\r?\n){2,}[A-Za-z0-9+/]*={0,2})"
 )
@@ -48,6 +51,11 @@ _BROKEN = (
     tarfile.TarError,
     NotImplementedError,
     RuntimeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    TypeError,
+    struct.error,
 )
 """What the readers of archives raise on damaged, encrypted or unknown ones."""
 
@@ -61,23 +69,41 @@ class View:
     is_code: bool = False
 
 
-def views_of(path: str, data: bytes, depth: int = 0) -> Iterator[View]:
-    """Yield the texts of a file."""
+class _Budget:
+    """What may still be unpacked of one file, all members of all depths together."""
+
+    def __init__(self) -> None:
+        self.size_bytes = _TOTAL
+        self.members = _MEMBERS
+
+    def takes(self, size_bytes: int) -> bool:
+        """Whether one more member fits; counts it."""
+        self.size_bytes -= size_bytes
+        self.members -= 1
+        return self.size_bytes >= 0 and self.members >= 0
+
+
+def views_of(path: str, data: bytes) -> Iterator[View]:
+    """Yield the texts of a file; never raises, whatever the bytes."""
+    yield from _views(path, data, 0, _Budget())
+
+
+def _views(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View]:
     if len(data) > LARGEST:
         yield View(path, None)
         return
     if path.endswith((".pyc", ".pyo")):
         yield View(path, b"\n".join(code_strings(data)), is_code=True)
         return
-    if depth < _DEEPEST:
-        members = _members(path, data)
-        if members is not None:
-            yield from _unpacked(path, members, depth)
-            return
-    yield from _texts(path, data, depth)
+    members = _members(path, data)
+    if members is not None and depth == _DEEPEST:
+        yield View(path, None)
+    elif members is not None and (yield from _unpacked(path, members, depth, budget)):
+        return
+    yield from _texts(path, data, depth, budget)
 
 
-def _texts(path: str, data: bytes, depth: int) -> Iterator[View]:
+def _texts(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View]:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode("utf-8")
     if b"\0" in data:
@@ -90,8 +116,8 @@ def _texts(path: str, data: bytes, depth: int) -> Iterator[View]:
     if depth < _DEEPEST and _RUN in data.translate(_TO_ONE):
         for match in _BASE64.finditer(data):
             decoded = _from_base64(match[0])
-            if decoded:
-                yield from views_of(f"{path}!base64", decoded, depth + 1)
+            if decoded and budget.takes(len(decoded)):
+                yield from _views(f"{path}!base64", decoded, depth + 1, budget)
 
 
 def _from_base64(text: bytes) -> bytes:
@@ -113,19 +139,23 @@ def _members(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]] | Non
     return None
 
 
-def _unpacked(path: str, members: Iterator[tuple[str, bytes | None]], depth: int) -> Iterator[View]:
-    total = 0
+def _unpacked(
+    path: str, members: Iterator[tuple[str, bytes | None]], depth: int, budget: _Budget
+) -> Generator[View, None, bool]:
+    """Yield the texts of the members; return whether all could be read."""
     try:
-        for count, (name, content) in enumerate(members):
-            total += len(content or b"")
-            if content is None or total > _TOTAL or count > _MEMBERS:
+        for name, content in members:
+            if not budget.takes(len(content or b"")):
+                yield View(path, None)
+                return False
+            if content is None:
                 yield View(name, None)
-                if content is not None:
-                    return
-                continue
-            yield from views_of(name, content, depth + 1)
+            else:
+                yield from _views(name, content, depth + 1, budget)
     except _BROKEN:
         yield View(path, None)
+        return False
+    return True
 
 
 def _zip(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
@@ -148,9 +178,14 @@ def _tar(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
 
 
 def _compressed(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
-    opener = gzip.open if data.startswith(b"\x1f\x8b") else bz2.open if data.startswith(b"BZh") else lzma.open
-    with opener(io.BytesIO(data), "rb") as stream:
-        content = stream.read(LARGEST + 1)
+    if data.startswith((b"\x1f\x8b", b"BZh")):
+        with (gzip if data.startswith(b"\x1f\x8b") else bz2).open(io.BytesIO(data), "rb") as stream:
+            content = stream.read(LARGEST + 1)
+    else:
+        decompressor = lzma.LZMADecompressor(memlimit=_MEMORY)
+        content = decompressor.decompress(data, LARGEST + 1)
+        if not decompressor.eof and len(content) <= LARGEST:
+            raise EOFError("cut short")
     yield f"{path}!", content if len(content) <= LARGEST else None
 
 

@@ -12,6 +12,8 @@ import tarfile
 import zipfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answer
 from reconstruct.leaks.index import build_index
@@ -201,6 +203,27 @@ def test_a_patch_does_not_hide_in_a_variable_or_label(answer: Answer) -> None:
 def test_a_damaged_archive_is_told_not_trusted() -> None:
     for broken in (zipped("a.py", FIXED)[:60], gzip.compress(FIXED)[:40], b"\xfd7zXZ\0 no"):
         assert any(view.data is None for view in views_of("/x", broken))
+
+
+def test_what_only_looks_like_an_archive_is_read_as_text(answer: Answer) -> None:
+    assert found(answer, "/x", b"BZh\n" + FIXED) == {"gold"}
+
+
+def test_an_archive_below_the_deepest_level_is_told() -> None:
+    data = FIXED
+    for _ in range(5):
+        data = gzip.compress(data)
+    assert any(view.data is None for view in views_of("/x", data))
+
+
+@given(
+    st.sampled_from([zipped("a.py", FIXED), tarred("a", FIXED), gzip.compress(FIXED), compiled(FIXED)]),
+    st.data(),
+)
+def test_no_bytes_break_the_reader(whole: bytes, data) -> None:
+    at = data.draw(st.integers(0, len(whole) - 1))
+    broken = whole[:at] + data.draw(st.binary(max_size=8)) + whole[at + data.draw(st.integers(0, 8)) :]
+    assert list(views_of("/x.pyc" if data.draw(st.booleans()) else "/x", broken))
 
 
 def test_later_code_beside_the_checkout_is_seen_by_its_place() -> None:

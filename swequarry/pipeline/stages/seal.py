@@ -110,7 +110,7 @@ def make_seal(known: SealInput, answer: Answer, scanned: Scanned) -> Seal:
         scanner=SCANNER,
         snapshot=known.snapshot.content_hash(),
         environment=known.environment.content_hash(),
-        checks=(*known.snapshot.audit.checks, *CHECKS),
+        checks=(*(f"closure audit: {check}" for check in known.snapshot.audit.checks), *CHECKS),
         lines=sum(map(len, answer.lines.values())),
         words=sum(map(len, answer.words.values())),
         blocks=len(answer.blocks),
