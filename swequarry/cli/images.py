@@ -13,6 +13,7 @@ from swequarry.cli.options import Json, Workspace_
 from swequarry.cli.workspace import open_workspace
 from swequarry.config import SandboxSettings
 from swequarry.errors import ExitCode, InputError, UsageError
+from swequarry.pipeline.image_seal import require_sealed
 from swequarry.pipeline.known_item import house_of_last_run, know_item
 from swequarry.pipeline.prune import Pruned, named_worlds, prune_worlds
 from swequarry.pipeline.reasons import find_task
@@ -72,7 +73,8 @@ def build(
 ) -> int:
     """Build the final image of tasks: an environment image for each lock, one thin layer for each task.
 
-    For tasks that were verified in docker: the image holds the very files of the verified world.
+    For tasks that were verified in docker: the image holds the very files of the verified world. An image
+    that has the answer in a layer, its history, a variable or a label doesn't keep its name.
 
     Example: `swequarry images build --all --tag 'sweb.eval.x86_64.{swebench_id}:latest'`
     """
@@ -206,4 +208,6 @@ def _build(house: House, task: Task, template: str) -> TaskImage:
         python=environment.python_version,
         tag=image_name(template, task.candidate, environment.identity()),
     )
-    return build_task_image(backend, wanted)
+    image = build_task_image(backend, wanted)
+    require_sealed(house, backend.engine, task, image.tag)
+    return image

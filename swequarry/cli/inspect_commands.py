@@ -9,10 +9,12 @@ from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json, print_lines, print_table
 from swequarry.cli.options import Item, Json, Quiet, Workspace_
 from swequarry.cli.run_commands import run_and_publish
+from swequarry.cli.seal_text import seal_lines
 from swequarry.cli.settings import with_changes
 from swequarry.cli.workspace import open_workspace
 from swequarry.config import parse_settings
 from swequarry.errors import ExitCode
+from swequarry.ledger.queries import attempts_of
 from swequarry.pipeline.publish import read_run
 from swequarry.pipeline.reasons import Explanation, explain, find_task, say_checks
 from swequarry.pipeline.reporting import last_run
@@ -133,7 +135,8 @@ def _before_tries(explanation: Explanation) -> str:
 @group.command()
 def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> int:
     """Show a task: statement, environment, tests, where it came from."""
-    task = find_task(open_workspace(workspace), item)
+    opened = open_workspace(workspace)
+    task = find_task(opened, item)
     if as_json:
         print_json({**task.to_json(), "content_sha256": task.content_hash()})
         return ExitCode.OK
@@ -158,6 +161,7 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
             f"beside them: {say_checks(task.verifier)}",
             f"quarantined ({len(verification.quarantined)}):",
             *(f"  {test.id}: {test.reason}" for test in verification.quarantined),
+            *seal_lines(task, attempts_of(opened.ledger, [task.instance_id])),
         ]
     )
     return ExitCode.OK

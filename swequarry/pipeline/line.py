@@ -16,6 +16,7 @@ from swequarry.pipeline.stages.checks import ChecksInput, ChecksStage, measured_
 from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
+from swequarry.pipeline.stages.seal import SealInput, SealStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
 from swequarry.pipeline.stages.verify import VerifyInput, VerifyStage
 from swequarry.pipeline.worker import ItemStatus
@@ -26,6 +27,7 @@ from swequarry.records import (
     Checks,
     ContentHash,
     Environment,
+    Seal,
     Snapshot,
     Verification,
     canonical_json,
@@ -105,6 +107,11 @@ class Line:
         verification = Verification.from_json(
             self._accept(VerifyStage(house), StageItem(key=item, input_hash=world, value=second))
         )
+        inside = SealInput(candidate=candidate, snapshot=snapshot, environment=environment)
+        seal = Seal.from_json(
+            self._accept(SealStage(house), StageItem(key=item, input_hash=world, value=inside))
+        )
+        measured = joint_hash(world, verification.content_hash())
         third = ChecksInput(
             candidate=candidate,
             snapshot=snapshot,
@@ -112,7 +119,6 @@ class Line:
             verification=verification,
             test_s=measured_time(house.workspace.ledger, item),
         )
-        measured = joint_hash(world, verification.content_hash())
         checks = Checks.from_json(
             self._accept(ChecksStage(house), StageItem(key=item, input_hash=measured, value=third))
         )
@@ -121,10 +127,11 @@ class Line:
             snapshot=snapshot,
             environment=environment,
             verification=verification,
+            seal=seal,
             checks=checks,
         )
-        guarded = joint_hash(measured, checks.content_hash())
-        result = self._run(AssessStage(house), StageItem(key=item, input_hash=guarded, value=last))
+        proven = joint_hash(measured, seal.content_hash(), checks.content_hash())
+        result = self._run(AssessStage(house), StageItem(key=item, input_hash=proven, value=last))
         return Ended(LAST_STAGE, result.outcomes[0], result.final)
 
     def _accept(self, stage: Stage[T], item: StageItem[T]) -> object:

@@ -30,6 +30,7 @@ STAGES = (
     StageInfo(name="snapshot", title="Frozen"),
     StageInfo(name="environment", title="Environment built"),
     StageInfo(name="verify", title="Verified"),
+    StageInfo(name="seal", title="Sealed"),
     StageInfo(name="checks", title="Checks made"),
     StageInfo(name=LAST_STAGE, title="Assessed"),
 )

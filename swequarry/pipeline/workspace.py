@@ -10,6 +10,7 @@
 <cache>/supplements/        objects that partial mirrors lack
 <cache>/index/              files of the package index, by hash
 <cache>/worlds/             what sandboxes start from
+<cache>/leaks/              indexes of environments for the leak audit
 """
 
 import os

@@ -19,6 +19,7 @@ from swequarry.records.base import (
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
+from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
@@ -58,6 +59,7 @@ __all__ = [
     "InitialState",
     "IssueLink",
     "IssueRecord",
+    "LeakFinding",
     "Licence",
     "LinkPlace",
     "MergeKind",
@@ -67,6 +69,7 @@ __all__ = [
     "Recipe",
     "Record",
     "RepoRef",
+    "Seal",
     "Snapshot",
     "State",
     "Statement",

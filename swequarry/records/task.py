@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
+from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
 from swequarry.records.verification import Verification
 from swequarry.records.world import Environment
@@ -57,6 +58,7 @@ class Provenance(Record):
     verification: ContentHash
     swequarry_version: str
     checks: ContentHash | None = None
+    seal: ContentHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +74,4 @@ class Task(Record):
     provenance: Provenance
     candidate: Candidate
     verification: Verification
+    seal: Seal | None = None

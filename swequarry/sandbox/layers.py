@@ -35,11 +35,13 @@ def split_path(path: bytes) -> tuple[bytes, ...]:
     return parts
 
 
-def _is_whiteout(status: os.stat_result) -> bool:
+def is_whiteout(status: os.stat_result) -> bool:
+    """Whether an entry of a layer says that the path was removed."""
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
-def _is_opaque(folder: bytes) -> bool:
+def is_opaque(folder: bytes) -> bool:
+    """Whether a folder of a layer hides the one below it."""
     try:
         return os.getxattr(folder, _OPAQUE, follow_symlinks=False) == b"y"
     except OSError:
@@ -71,7 +73,7 @@ class LayerStack:
                 path = os.path.join(folder, part)  # noqa: PTH118 - bytes paths
                 with contextlib.suppress(FileNotFoundError):
                     found.append((path, os.lstat(path)))
-                    if not stat.S_ISDIR(found[-1][1].st_mode) or _is_opaque(path):
+                    if not stat.S_ISDIR(found[-1][1].st_mode) or is_opaque(path):
                         break
             shown = self._merge(found)
             if depth < len(parts) - 1 and shown and not stat.S_ISDIR(shown[0][1].st_mode):
@@ -82,7 +84,7 @@ class LayerStack:
 
     @staticmethod
     def _merge(found: list[tuple[bytes, os.stat_result]]) -> list[tuple[bytes, os.stat_result]]:
-        if not found or _is_whiteout(found[0][1]):
+        if not found or is_whiteout(found[0][1]):
             return []
         if not stat.S_ISDIR(found[0][1].st_mode):
             return found[:1]
@@ -96,7 +98,7 @@ class LayerStack:
                 if name in entries or name in hidden:
                     continue
                 status = os.lstat(os.path.join(folder, name))  # noqa: PTH118
-                (hidden if _is_whiteout(status) else entries).add(name)
+                (hidden if is_whiteout(status) else entries).add(name)
         return entries
 
     def read(self, path: bytes) -> bytes:

@@ -15,6 +15,8 @@ from local_index import LocalIndex, make_sdist, serve
 from reconstruct.environment.build_session import BuildCause
 from reconstruct.environment.builder import BuildResult, Built, NotBuilt, Workshop, build
 from reconstruct.environment.search import FoundEnvironment, TrialResult, find_environment
+from reconstruct.leaks.answer import read_answer
+from reconstruct.leaks.scan import BaseTree, WorldScan
 from swequarry.config import SandboxSettings
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import IndexUnavailableError
@@ -22,8 +24,19 @@ from swequarry.ledger.blobs import BlobStore
 from swequarry.outcome import Accepted, Boundary, Failed, Outcome, RejectCode, Rejected
 from swequarry.records import Recipe
 from swequarry.sandbox.backends import open_backend
-from swequarry.sandbox.contract import PYTHON, Command, ExecResult, Interpreter, Limits, SandboxBackend, World
+from swequarry.sandbox.bubblewrap_store import WorldStore
+from swequarry.sandbox.contract import (
+    ENVIRONMENT,
+    PYTHON,
+    Command,
+    ExecResult,
+    Interpreter,
+    Limits,
+    SandboxBackend,
+    World,
+)
 from swequarry.sandbox.index_proxy import IndexSource
+from swequarry.sandbox.visible import VisibleWorld
 from swequarry.verify.build_again import build_again
 
 CUTOFF = datetime(2021, 6, 1, tzinfo=UTC)
@@ -180,6 +193,11 @@ def site(backend: tuple[SandboxBackend, Path], tmp_path: Path) -> Iterator[Site]
         yield Site(backend=opened, python=choose_python(opened), index=index, folder=tmp_path)
 
 
+FIXED = """VALUE = 'the fix'
+corrected_value = compute_carefully(VALUE)
+second_corrected_value = compute_again(corrected_value)
+print(corrected_value, second_corrected_value)
+"""
 DEMO = {"demo.py": "VALUE = 1\n", "setup.py": setup_py(requires=("toolbox",))}
 
 
@@ -231,7 +249,7 @@ def test_built_world_runs_the_tree_itself(site):
 
 
 def test_own_later_release_is_nowhere_in_the_world(site):  # B026
-    site.index.wheel("demo", "1.1", "2021-01-05T00:00:00Z", files={"demo.py": "VALUE = 'the fix'\n"})
+    site.index.wheel("demo", "1.1", "2021-01-05T00:00:00Z", files={"demo.py": FIXED})
     ask = (
         "import os, urllib.error, urllib.request\n"
         "def ask(path):\n"
@@ -250,6 +268,24 @@ def test_own_later_release_is_nowhere_in_the_world(site):  # B026
     left = site.run(result.world, "sh", "-c", "ls /opt/swequarry; find / -xdev -name 'demo-1*' 2>/dev/null")
     metadata = [p for p in left.output.split() if not p.endswith(b"/demo-1.0.dist-info")]
     assert metadata == [b"env"], left.output
+    assert searched(site, result.world) == []
+    with site.backend.create(result.world) as sandbox:
+        later = site.index.find("demo-1.1-py3-none-any.whl").data
+        put = TreeDelta(files={b"cache/demo-1.1-py3-none-any.whl": FileContent(data=later)})
+        sandbox.put(put, root=ENVIRONMENT)
+        planted = sandbox.commit("b026 planted")
+    site.keys.append(planted.key)
+    assert searched(site, planted) == [f"{ENVIRONMENT}/cache/demo-1.1-py3-none-any.whl!demo.py"]
+
+
+def searched(site: Site, world: World) -> list[str]:
+    """Return where the leak audit finds release 1.1 of the project."""
+    fix = "".join(f"+{line}\n" for line in FIXED.splitlines())
+    patch = "diff --git a/demo.py b/demo.py\n--- a/demo.py\n+++ b/demo.py\n@@ -1 +1,4 @@\n-VALUE = 1\n" + fix
+    base = BaseTree(blobs=frozenset(), modules=frozenset({"demo.py"}), project="demo", version="1.0")
+    visible = VisibleWorld(WorldStore(site.backend._store.path), world.key)
+    scan = WorldScan(visible, read_answer([("gold", patch.encode())]), base, site.folder / "leaks")
+    return [finding.path for finding in scan.run("lock", {}).findings]
 
 
 def test_undated_distribution_comes_in_by_a_recorded_rule_only(site):  # B030

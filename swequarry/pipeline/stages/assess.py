@@ -18,6 +18,7 @@ from swequarry.records import (
     Environment,
     InitialState,
     Provenance,
+    Seal,
     Snapshot,
     Task,
     Verification,
@@ -33,6 +34,7 @@ class AssessInput:
     snapshot: Snapshot
     environment: Environment
     verification: Verification
+    seal: Seal
     checks: Checks
 
 
@@ -42,7 +44,7 @@ class AssessStage:
 
     house: House
     name: ClassVar[str] = "assess"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @property
     def settings_hash(self) -> ContentHash:
@@ -86,9 +88,11 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             snapshot=snapshot.content_hash(),
             environment=environment.content_hash(),
             verification=verification.content_hash(),
+            seal=known.seal.content_hash(),
             checks=known.checks.content_hash(),
             swequarry_version=__version__,
         ),
         candidate=candidate,
         verification=verification,
+        seal=known.seal,
     )

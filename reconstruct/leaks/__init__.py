@@ -1,0 +1,1 @@
+"""The leak audit: can the answer be found in what a solver sees?"""

@@ -1,0 +1,212 @@
+"""The texts that a file holds: itself, what archives and encodings in it hold, the strings of byte code.
+
+Everything here is foreign and may be hostile: nothing is executed or unmarshalled, every size is bounded, and
+what can't be read is told, never guessed.
+"""
+
+import base64
+import binascii
+import bz2
+import gzip
+import io
+import lzma
+import re
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+LARGEST = 64 << 20
+"""Bytes of a file or member that are looked at; what is larger is told as not scanned."""
+_DEEPEST = 3
+_MEMBERS = 50_000
+_TOTAL = 1 << 30
+_MEMORY = 1 << 28
+"""Bytes that unpacking xz may need: a header can ask for 4 GiB."""
+_BASE64 = re.compile(
+    rb"(?<![A-Za-z0-9+/_\-])(?:[A-Za-z0-9+/_\-]{120,}={0,2}|(?:[A-Za-z0-9+/]{60,76}\r?\n){2,}[A-Za-z0-9+/]*={0,2})"
+)
+_TO_ONE = bytes(
+    97 if chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "+/_-") else 32 for byte in range(256)
+)
+_RUN = b"a" * 60
+"""What a text has, all characters of base64 made one, where a look for base64 is worth its time."""
+_DIFF = re.compile(rb"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^>", re.MULTILINE)
+_MARKED = re.compile(rb"^[+> ](?!\+\+ )", re.MULTILINE)
+_SHORTEST = 4
+_SHORT_MARKS = np.isin(np.arange(256), list(b"zZ\xfa\xda"))
+_LONG_MARKS = np.isin(np.arange(256), list(b"aAusSRt\xe1\xc1\xf5\xf3\xf4"))
+_CONTROL = np.isin(np.arange(256), [byte for byte in range(32) if byte not in b"\t\n\r\f"] + [127])
+_BROKEN = (
+    OSError,
+    EOFError,
+    ValueError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    NotImplementedError,
+    RuntimeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    TypeError,
+    struct.error,
+)
+"""What the readers of archives raise on damaged, encrypted or unknown ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A text of a file; `path` names the member after `!`. `data` is None for what wasn't looked at."""
+
+    path: str
+    data: bytes | None
+    is_code: bool = False
+
+
+class _Budget:
+    """What may still be unpacked of one file, all members of all depths together."""
+
+    def __init__(self) -> None:
+        self.size_bytes = _TOTAL
+        self.members = _MEMBERS
+
+    def takes(self, size_bytes: int) -> bool:
+        """Whether one more member fits; counts it."""
+        self.size_bytes -= size_bytes
+        self.members -= 1
+        return self.size_bytes >= 0 and self.members >= 0
+
+
+def views_of(path: str, data: bytes) -> Iterator[View]:
+    """Yield the texts of a file; never raises, whatever the bytes."""
+    yield from _views(path, data, 0, _Budget())
+
+
+def _views(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View]:
+    if len(data) > LARGEST:
+        yield View(path, None)
+        return
+    if path.endswith((".pyc", ".pyo")):
+        yield View(path, b"\n".join(code_strings(data)), is_code=True)
+        return
+    members = _members(path, data)
+    if members is not None and depth == _DEEPEST:
+        yield View(path, None)
+    elif members is not None and (yield from _unpacked(path, members, depth, budget)):
+        return
+    yield from _texts(path, data, depth, budget)
+
+
+def _texts(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.decode("utf-16", "replace").encode("utf-8")
+    if b"\0" in data:
+        data = data.replace(b"\0", b"\n")
+    yield View(path, data)
+    if _DIFF.search(data):
+        yield View(path, _MARKED.sub(b"", data))
+    if data.count(b"\\n") > 2:  # noqa: PLR2004 - a text inside a string
+        yield View(path, data.replace(b"\\n", b"\n").replace(b'\\"', b'"').replace(b"\\t", b"\t"))
+    if depth < _DEEPEST and _RUN in data.translate(_TO_ONE):
+        for match in _BASE64.finditer(data):
+            decoded = _from_base64(match[0])
+            if decoded and budget.takes(len(decoded)):
+                yield from _views(f"{path}!base64", decoded, depth + 1, budget)
+
+
+def _from_base64(text: bytes) -> bytes:
+    plain = bytes(text.translate(bytes.maketrans(b"-_", b"+/"), b"\r\n=")).rstrip()
+    try:
+        return base64.b64decode(plain[: len(plain) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _members(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]] | None:
+    """Return the members of an archive or what is compressed; None where the bytes are neither."""
+    if data.startswith(b"PK\x03\x04"):
+        return _zip(path, data)
+    if data[257:262] == b"ustar":
+        return _tar(path, data)
+    if data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"]\0\0\x80")):
+        return _compressed(path, data)
+    return None
+
+
+def _unpacked(
+    path: str, members: Iterator[tuple[str, bytes | None]], depth: int, budget: _Budget
+) -> Generator[View, None, bool]:
+    """Yield the texts of the members; return whether all could be read."""
+    try:
+        for name, content in members:
+            if not budget.takes(len(content or b"")):
+                yield View(path, None)
+                return False
+            if content is None:
+                yield View(name, None)
+            else:
+                yield from _views(name, content, depth + 1, budget)
+    except _BROKEN:
+        yield View(path, None)
+        return False
+    return True
+
+
+def _zip(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                continue
+            name = f"{path}!{info.filename}"
+            with archive.open(info) as member:
+                content = member.read(LARGEST + 1)
+            yield name, content if len(content) <= LARGEST else None
+
+
+def _tar(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+        for info in archive:
+            member = archive.extractfile(info) if info.isreg() else None
+            if member is not None:
+                yield f"{path}!{info.name}", member.read() if info.size <= LARGEST else None
+
+
+def _compressed(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
+    if data.startswith((b"\x1f\x8b", b"BZh")):
+        with (gzip if data.startswith(b"\x1f\x8b") else bz2).open(io.BytesIO(data), "rb") as stream:
+            content = stream.read(LARGEST + 1)
+    else:
+        decompressor = lzma.LZMADecompressor(memlimit=_MEMORY)
+        content = decompressor.decompress(data, LARGEST + 1)
+        if not decompressor.eof and len(content) <= LARGEST:
+            raise EOFError("cut short")
+    yield f"{path}!", content if len(content) <= LARGEST else None
+
+
+def code_strings(data: bytes) -> list[bytes]:
+    """Return what may be names and strings of byte code of any Python, each line by itself.
+
+    Marshalled strings are a type byte, a length of one or four bytes, the text (Python/marshal.c). Each
+    place that looks so is read: too much rather than too little, and no reader of foreign formats to crash.
+    """
+    array = np.frombuffer(data, dtype=np.uint8)
+    odd = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_CONTROL[array])])
+    found: list[bytes] = []
+    for is_mark, width in ((_SHORT_MARKS, 1), (_LONG_MARKS, 4)):
+        marks = np.flatnonzero(is_mark[array[: max(0, len(data) - width)]])
+        lengths = np.zeros(marks.size, dtype=np.int64)
+        for place in range(width):
+            lengths |= array[marks + 1 + place].astype(np.int64) << (8 * place)
+        starts = marks + 1 + width
+        fits = (lengths >= _SHORTEST) & (starts + lengths <= len(data))
+        starts, ends = starts[fits], (starts + lengths)[fits]
+        plain = odd[ends] == odd[starts]
+        for start, end in zip(starts[plain].tolist(), ends[plain].tolist(), strict=True):
+            found += data[start:end].split(b"\n")
+    return found

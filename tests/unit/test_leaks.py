@@ -1,0 +1,288 @@
+"""The leak audit on texts and places: what gives an answer away is found, what is alike by chance isn't."""
+
+import base64
+import bz2
+import gzip
+import importlib.util
+import io
+import json
+import lzma
+import marshal
+import tarfile
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answer
+from reconstruct.leaks.index import build_index
+from reconstruct.leaks.judge import SHARE, examine
+from reconstruct.leaks.places import (
+    file_name_finding,
+    foreign_code,
+    is_second_copy,
+    metadata_finding,
+    name_findings,
+    package_paths,
+    recorded_size,
+    source_of,
+    task_names,
+)
+from reconstruct.leaks.scan import Scanned, scan_values
+from reconstruct.leaks.views import View, views_of
+from swequarry.sandbox.visible import VisibleFile
+
+BASE = b'''\
+"""Amounts."""
+
+
+def parse_amount(text):
+    """Return cents."""
+    whole, _, cents = text.partition(".")
+    return int(whole) * 100 + int(cents)
+'''
+FIXED = b'''\
+"""Amounts."""
+
+
+def parse_amount(text):
+    """Return cents."""
+    negative = text.lstrip().startswith("-")
+    whole, _, cents = text.strip().lstrip("-").partition(".")
+    thousands_removed = whole.replace(",", "")
+    total_cents = int(thousands_removed) * 100 + int((cents + "00")[:2])
+    return -total_cents if negative else total_cents
+'''
+TEST = b"""\
+from tally.amounts import parse_amount
+
+
+def test_negative_amount_keeps_its_sign():
+    assert parse_amount("-12.5") == -1250
+
+
+def test_thousands_are_read_whole():
+    assert parse_amount("1,234.56") == 123456
+"""
+
+
+def patch(path: str, new: bytes, old: bytes = b"") -> bytes:
+    """Return a patch that replaces a file whole."""
+    gone, come = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+    hunk = f"@@ -{1 if gone else 0},{len(gone)} +1,{len(come)} @@\n"
+    return (
+        (head + hunk).encode()
+        + b"".join(b"-" + line for line in gone)
+        + b"".join(b"+" + line for line in come)
+    )
+
+
+GOLD_PATCH = patch("src/tally/amounts.py", FIXED, BASE)
+TEST_PATCH = patch("tests/test_signs.py", TEST)
+NAMES = task_names("acme__tally-17", "acme/tally", 17)
+
+
+@pytest.fixture(scope="module")
+def answer() -> Answer:
+    novelty = Novelty(read_answer((("gold", GOLD_PATCH), ("tests", TEST_PATCH)), names=NAMES))
+    novelty.see(BASE)
+    return novelty.rest()
+
+
+def found(answer: Answer, path: str, data: bytes) -> set[str]:
+    own = source_of(path) is not None and path.rpartition("/")[2].partition(".")[0] in answer.stems
+    findings = [examine(view, answer, own_module=own) for view in views_of(path, data)]
+    return {finding.kind for finding in findings if finding is not None}
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+    return packed.getvalue()
+
+
+def tarred(name: str, data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def compiled(source: bytes, name: str = "amounts.py") -> bytes:
+    code = marshal.dumps(compile(source, name, "exec"))
+    return importlib.util.MAGIC_NUMBER + bytes(8) + len(source).to_bytes(4, "little") + code
+
+
+CHANNELS = {
+    "copied module": ("/opt/x/other_name.py", FIXED),
+    "wheel in a cache": ("/home/sandbox/.cache/pip/tally-1.1.whl", zipped("tally/amounts.py", FIXED)),
+    "sdist": ("/opt/cache/tally-1.1.tar.gz", gzip.compress(tarred("tally-1.1/src/tally/amounts.py", FIXED))),
+    "wheel in a tar.xz": ("/opt/c.tar.xz", lzma.compress(tarred("w.whl", zipped("a.py", FIXED)))),
+    "bzip2": ("/var/a.bz2", bz2.compress(FIXED)),
+    "byte code of the module": ("/opt/x/__pycache__/amounts.cpython-311.pyc", compiled(FIXED)),
+    "byte code under another name": ("/opt/x/zz.pyc", compiled(FIXED)),
+    "patch file": ("/tmp/fix.patch", GOLD_PATCH),
+    "patch in JSON": ("/opt/meta.json", json.dumps({"patch": GOLD_PATCH.decode()}).encode()),
+    "patch in base64": ("/opt/eval.sh", b"echo '" + base64.b64encode(GOLD_PATCH) + b"' | base64 -d"),
+    "other layout": ("/opt/x/l.py", b" ".join(FIXED.replace(b"(", b" ( ").split())),
+    "other indentation, CRLF": ("/opt/x/i.py", FIXED.replace(b"    ", b"\t").replace(b"\n", b"\r\n")),
+    "UTF-16": ("/opt/x/u.txt", FIXED.decode().encode("utf-16")),
+}
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_the_fix_does_not_hide_in_a_channel(answer: Answer, channel: str) -> None:
+    assert "gold" in found(answer, *CHANNELS[channel])
+
+
+def test_hidden_tests_do_not_hide_in_site_packages(answer: Answer) -> None:
+    assert found(answer, "/opt/swequarry/env/lib/site-packages/tests/test_signs.py", TEST) == {"tests"}
+    assert found(answer, "/opt/x/test_signs.pyc", compiled(TEST, "test_signs.py")) == {"tests"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BASE,
+        b'assert parse_amount("-12.5") == -1250\n',
+        b"import os\n\n\ndef parse(text):\n    return text.strip().lstrip()\n",
+        b"    return super().__init__(*args, **kwargs)\n" * 20,
+    ],
+)
+def test_a_likeness_is_no_leak(answer: Answer, text: bytes) -> None:
+    assert found(answer, "/opt/x/site-packages/lib.py", text) == set()
+    if b"assert" not in text:
+        assert (
+            found(answer, "/opt/x/lib.pyc", compiled(text.lstrip(), "lib.py") if text == BASE else text)
+            == set()
+        )
+
+
+def test_what_base_has_is_not_looked_for(answer: Answer) -> None:
+    novelty = Novelty(answer)
+    novelty.see(FIXED)
+    novelty.see(TEST)
+    rest = novelty.rest()
+    assert not rest.all_lines
+    assert not rest.blocks
+
+
+def test_syntax_is_not_distinctive() -> None:
+    for line in (
+        b"from a_long_name.of_a_module import something",
+        b"@pytest.mark.parametrize(",
+        b"}",
+        b"-" * 60,
+    ):
+        assert not is_distinctive(line)
+    assert is_distinctive(b'thousands_removed = whole.replace(old, "")')
+
+
+def test_a_patch_does_not_hide_in_a_variable_or_label(answer: Answer) -> None:
+    result = Scanned()
+    values = {
+        "variable PATCH": GOLD_PATCH.decode(),
+        "label eval": base64.b64encode(TEST_PATCH).decode(),
+        "history 3": "RUN echo acme__tally-17",
+        "variable FAIL_TO_PASS": "[]",
+        "label source": "https://example.org/acme/tally/pull/17",
+        "variable HOME": "/home/sandbox",
+        "label other": "acme/tally/pull/171",
+    }
+    scan_values(values, answer, result)
+    places = {finding.path.partition("!")[0] for finding in result.findings}
+    assert places == set(values) - {"variable HOME", "label other"}
+    assert [f.kind for f in name_findings({"label a": "SWE_BENCH_ID=3"}, NAMES)] == ["name"]
+
+
+def test_a_damaged_archive_is_told_not_trusted() -> None:
+    for broken in (zipped("a.py", FIXED)[:60], gzip.compress(FIXED)[:40], b"\xfd7zXZ\0 no"):
+        assert any(view.data is None for view in views_of("/x", broken))
+
+
+def test_what_only_looks_like_an_archive_is_read_as_text(answer: Answer) -> None:
+    assert found(answer, "/x", b"BZh\n" + FIXED) == {"gold"}
+
+
+def test_an_archive_below_the_deepest_level_is_told() -> None:
+    data = FIXED
+    for _ in range(5):
+        data = gzip.compress(data)
+    assert any(view.data is None for view in views_of("/x", data))
+
+
+@given(
+    st.sampled_from([zipped("a.py", FIXED), tarred("a", FIXED), gzip.compress(FIXED), compiled(FIXED)]),
+    st.data(),
+)
+def test_no_bytes_break_the_reader(whole: bytes, data) -> None:
+    at = data.draw(st.integers(0, len(whole) - 1))
+    broken = whole[:at] + data.draw(st.binary(max_size=8)) + whole[at + data.draw(st.integers(0, 8)) :]
+    assert list(views_of("/x.pyc" if data.draw(st.booleans()) else "/x", broken))
+
+
+def test_later_code_beside_the_checkout_is_seen_by_its_place() -> None:
+    modules = package_paths(
+        ["src/tally/amounts.py"], frozenset({"src/tally/__init__.py", "src/tally/amounts.py"})
+    )
+    assert is_second_copy("/opt/swequarry/env/lib/python3.11/site-packages/tally/amounts.py", modules)
+    assert not is_second_copy(
+        "/opt/swequarry/env/lib/python3.11/site-packages/x/_vendor/tally/amounts.py", modules
+    )
+    later = "/opt/swequarry/env/lib/site-packages/Tally-1.1.dist-info/METADATA"
+    assert metadata_finding(later, "tally", "1.0") is not None
+    assert metadata_finding(later, "tally", "1.1") is None
+
+
+def test_byte_code_of_another_source_is_seen() -> None:
+    path = "/testbed/src/tally/__pycache__/amounts.cpython-311.pyc"
+    assert source_of(path) == "/testbed/src/tally/amounts.py"
+    recorded = recorded_size(compiled(FIXED))
+    assert foreign_code(path, recorded, len(FIXED)) is None
+    assert foreign_code(path, recorded, len(BASE)) is not None
+    assert foreign_code(path, recorded, None) is not None
+    old = (3379).to_bytes(2, "little") + b"\r\n" + bytes(4) + (227).to_bytes(4, "little") + b"\xe3" * 9
+    assert recorded_size(old) == 227, "Python 3.6 has no flags"
+
+
+def test_a_dependency_that_is_a_benchmark_is_no_leak() -> None:
+    assert file_name_finding("/opt/swequarry/env/lib/site-packages/swebench/a.py", NAMES) is None
+    assert file_name_finding("/opt/FAIL_TO_PASS.json", NAMES) is not None
+    assert file_name_finding("/opt/acme__tally-17/x", NAMES) is not None
+    assert file_name_finding("/opt/acme__tally-171/x", NAMES) is None
+
+
+def stored(folder, name: str, data: bytes) -> VisibleFile:
+    place = folder / name
+    place.write_bytes(data)
+    status = place.stat()
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    return VisibleFile(f"/opt/{name}", str(place).encode(), identity)
+
+
+def test_an_index_does_not_lose_a_leak(tmp_path, answer: Answer) -> None:
+    files = [
+        stored(tmp_path, f"lib{n}.py", b"def f%d(value):\n    return value + %d\n" % (n, n))
+        for n in range(50)
+    ]
+    clean, _ = build_index(files)
+    assert not clean.owners_of(answer)
+    assert not clean.may_hold(answer, SHARE)
+    leak = stored(tmp_path, "leak.whl", zipped("a.py", FIXED))
+    code = stored(tmp_path, "leak.pyc", compiled(FIXED))
+    layout = stored(tmp_path, "layout.py", b" ".join(FIXED.replace(b"(", b" ( ").split()))
+    index, _ = build_index([*files, leak, code])
+    index.save(tmp_path / "index.npz")
+    loaded = type(index).load(tmp_path / "index.npz")
+    assert loaded is not None
+    assert loaded.owners_of(answer) == {50, 51}
+    assert build_index([*files, layout])[0].may_hold(answer, SHARE)
+
+
+def test_a_view_that_was_not_read_gives_nothing(answer: Answer) -> None:
+    assert examine(View("/x", None), answer) is None
