@@ -7,13 +7,22 @@ row's log parser would cut.
 """
 
 import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
 from swequarry.errors import InputError
 from swequarry.export.interface import GetBlob, ImageReference, LeaveOutReason, LeftOut
-from swequarry.export.parsers import EVAL_TYPE, DroppedTest, log_parser, prints_instances, split_ids
+from swequarry.export.parsers import (
+    EVAL_TYPE,
+    PARSERS,
+    DroppedTest,
+    drop_reason,
+    log_parser,
+    prints_instances,
+    split_ids,
+)
 from swequarry.export.script import eval_script
 from swequarry.records import Candidate, QuarantinedTest, Task, TestId
 
@@ -126,7 +135,12 @@ def _created(candidate: Candidate) -> tuple[str, str]:
     return iso_z(candidate.cutoff), "cutoff"
 
 
-def _image(task: Task, image: ImageReference | None) -> ImageReference | None:
+def image_of(task: Task, image: ImageReference | None) -> ImageReference | None:
+    """Return the image of a task, which may be none.
+
+    Raises:
+        InputError: the task was verified elsewhere.
+    """
     if image is not None and task.verification.backend != "docker":
         raise InputError(
             f"{task.instance_id} was verified in {task.verification.backend}, not in image {image.name}; "
@@ -187,7 +201,7 @@ def make_row(task: Task, get_blob: GetBlob, image: ImageReference | None = None)
         InputError: an image is named that the task wasn't verified in.
         StorageError: a patch or the lock is missing from the blob store.
     """
-    image = _image(task, image)
+    image = image_of(task, image)
     gold, test = get_blob(task.candidate.gold_patch), get_blob(task.verifier.test_patch)
     try:
         patches = gold.decode("utf-8"), test.decode("utf-8")
@@ -258,3 +272,24 @@ def _left_out(task: Task, reason: LeaveOutReason, detail: str) -> LeftOut:
     return LeftOut(
         instance_id=task.instance_id, content_sha256=task.content_hash(), reason=reason, detail=detail
     )
+
+
+def row_problems(path: str, rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """Yield (path, what is wrong) for rows that the tools of the format can't grade.
+
+    Each id must come back whole through the parser that its row names.
+    """
+    seen: set[str] = set()
+    for row in rows:
+        if row.instance_id in seen:
+            yield path, f"{row.instance_id} is there twice"
+        seen.add(row.instance_id)
+        if row.log_parser not in PARSERS:
+            yield path, f"{row.instance_id}: no log parser {row.log_parser!r} is known"
+            continue
+        if not row.fail_to_pass:
+            yield path, f"{row.instance_id}: no FAIL_TO_PASS, so nothing grades it"
+        for test in (*row.fail_to_pass, *row.pass_to_pass):
+            reason = drop_reason(test, parser=row.log_parser)
+            if reason is not None:
+                yield path, f"{row.instance_id}: {row.log_parser} loses {test!r} ({reason.value})"

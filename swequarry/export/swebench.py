@@ -10,11 +10,11 @@ manifest.json              files and tasks with their hashes, tasks left out wit
 ```
 """
 
+import contextlib
 import io
-import itertools
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,13 +26,15 @@ from swequarry.errors import InputError
 from swequarry.export.card import make_card
 from swequarry.export.columns import RowForm, arrow_schema, to_columns
 from swequarry.export.folder import replaced_folder
-from swequarry.export.interface import ExportedFile, Exporter, GetBlob, LeaveOutReason, LeftOut, Surroundings
+from swequarry.export.interface import ExportedFile, GetBlob, LeftOut, PublicTask, Surroundings
 from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
-from swequarry.export.rows import Row, make_row
-from swequarry.records import StatementKind, Task, canonical_json
+from swequarry.export.public import public_of_row
+from swequarry.export.reader import read_rows
+from swequarry.export.rows import Row, make_row, row_problems
+from swequarry.export.selection import released, write_records
+from swequarry.records import Task
 
 DATA = "data"
-RECORDS = "records"
 _BLOCK = 1 << 20
 _NOTHING_AROUND = Surroundings()
 
@@ -46,16 +48,6 @@ class Selection:
     left_out: tuple[LeftOut, ...]
 
 
-def _commit_statement(task: Task) -> LeftOut:
-    return LeftOut(
-        instance_id=task.instance_id,
-        content_sha256=task.content_hash(),
-        reason=LeaveOutReason.STATEMENT_FROM_COMMITS,
-        detail="its statement was made from commit messages; "
-        "set export.include_statement_from_commits to let it in",
-    )
-
-
 def select(
     tasks: Sequence[Task], get_blob: GetBlob, settings: ExportSettings, surroundings: Surroundings
 ) -> Selection:
@@ -65,37 +57,13 @@ def select(
         InputError: two tasks share an instance id.
         StorageError: a patch is missing from the blob store.
     """
-    released: list[Task] = []
-    rows: list[Row] = []
-    left_out: list[LeftOut] = []
-    ordered = sorted(tasks, key=lambda task: task.instance_id)
-    for earlier, later in itertools.pairwise(ordered):
-        if earlier.instance_id == later.instance_id:
-            raise InputError(f"two tasks have the id {later.instance_id}; a dataset holds each id once")
-    for task in map(published, ordered):
-        from_commits = task.instruction.kind is StatementKind.COMMITS
-        if from_commits and not settings.include_statement_from_commits:
-            left_out.append(_commit_statement(task))
-            continue
-        released.append(task)
-        made = make_row(task, get_blob, surroundings.images.get(task.instance_id))
-        if isinstance(made, Row):
-            rows.append(made)
-        else:
-            left_out.append(made)
-    return Selection(released=tuple(released), rows=tuple(rows), left_out=tuple(left_out))
-
-
-def published(task: Task) -> Task:
-    """Return a task as it goes out: without canaries and twins, which are worth nothing once they are known.
-
-    Every `content_sha256` of a dataset is that of this form: how many of them a machine had time for, or
-    whether they were wanted at all, changes no dataset.
-    """
-    return replace(
-        task,
-        verifier=replace(task.verifier, canaries=None, held_out=None),
-        provenance=replace(task.provenance, checks=None),
+    let_in, out = released(tasks, settings)
+    made = [make_row(task, get_blob, surroundings.images.get(task.instance_id)) for task in let_in]
+    out = (*out, *(row for row in made if not isinstance(row, Row)))
+    return Selection(
+        released=let_in,
+        rows=tuple(row for row in made if isinstance(row, Row)),
+        left_out=tuple(sorted(out, key=lambda item: item.instance_id)),
     )
 
 
@@ -120,36 +88,25 @@ def _table(lines: Sequence[bytes], form: RowForm) -> pa.Table:
     return table.select(schema.names).combine_chunks()
 
 
-def _write_data(folder: Path, rows: Sequence[Row], form: RowForm) -> None:
+def _data(name: str, rows: Sequence[Row]) -> bytes:
+    """Return the bytes of a data file, whose name says form and kind."""
+    path = Path(name)
+    form = RowForm(path.stem)
     lines = _json_lines(rows, form)
-    (folder / f"{form.value}.jsonl").write_bytes(b"".join(lines))
-    table = _table(lines, form)
-    pq.write_table(
-        table, folder / f"{form.value}.parquet", compression="zstd", row_group_size=1000, version="2.6"
-    )
+    if path.suffix == ".jsonl":
+        return b"".join(lines)
+    written = io.BytesIO()
+    pq.write_table(_table(lines, form), written, compression="zstd", row_group_size=1000, version="2.6")
+    return written.getvalue()
 
 
-def _write_records(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> None:
-    environments = folder / "environments"
-    environments.mkdir(parents=True)
-    lines = [canonical_json(task.to_json()) + b"\n" for task in tasks]
-    (folder / "tasks.jsonl").write_bytes(b"".join(lines))
-    for environment in {task.environment.identity(): task.environment for task in tasks}.values():
-        name = environment.identity()
-        (environments / f"{name}.lock").write_bytes(get_blob(environment.lock))
-        identity = {
-            "backend": environment.backend,
-            "python_version": environment.python_version,
-            "recipe": environment.recipe.to_json(),
-        }
-        text = json.dumps(identity, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
-        (environments / f"{name}.json").write_text(text, encoding="ascii")
-
-
+@dataclass(frozen=True, slots=True)
 class SwebenchExporter:
-    """The dataset format described at the top of this module."""
+    """The dataset format described at the top of this module; fewer forms and no JSONL make it smaller."""
 
-    name = "swebench"
+    name: str = "swebench"
+    forms: tuple[RowForm, ...] = tuple(RowForm)
+    json_lines: bool = True
 
     def write(
         self,
@@ -162,11 +119,18 @@ class SwebenchExporter:
         """Write the dataset; see `Exporter.write`."""
         selection = select(tasks, get_blob, settings, surroundings)
         with replaced_folder(destination) as folder:
-            _write_records(folder / RECORDS, selection.released, get_blob)
+            write_records(folder, selection.released, get_blob)
             (folder / DATA).mkdir()
-            for form in RowForm:
-                _write_data(folder / DATA, selection.rows, form)
-            card = make_card(selection.rows, selection.left_out, settings, surroundings)
+            for name in self._data_files():
+                (folder / name).write_bytes(_data(name, selection.rows))
+            card = make_card(
+                selection.rows,
+                selection.left_out,
+                settings,
+                surroundings,
+                self.forms,
+                json_lines=self.json_lines,
+            )
             (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
             manifest = make_manifest(
                 released=selection.released,
@@ -174,10 +138,29 @@ class SwebenchExporter:
                 left_out=selection.left_out,
                 files=describe_folder(folder),
                 settings=settings,
+                format_name=self.name,
             )
             (folder / MANIFEST).write_bytes(manifest)
             return describe_folder(folder)
 
+    def _data_files(self) -> tuple[str, ...]:
+        kinds = ("jsonl", "parquet") if self.json_lines else ("parquet",)
+        return tuple(f"{DATA}/{form.value}.{kind}" for form in self.forms for kind in kinds)
 
-EXPORTER: Exporter = SwebenchExporter()
-"""Every format's module offers its exporter under this name."""
+    def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
+        """Return the public fields of the rows; see `Exporter.read_back`."""
+        path = folder / DATA / f"{self.forms[0].value}.parquet"
+        return tuple(public_of_row(row) for row in read_rows(path))
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the rows; see `Exporter.problems`."""
+        path = f"{DATA}/{self.forms[0].value}.parquet"
+        yield from row_problems(path, read_rows(folder / path))
+
+    def restore(self, folder: Path, path: str) -> Iterator[bytes]:
+        """Yield a data file made again from each of the others; see `Exporter.restore`."""
+        if path not in self._data_files():
+            return
+        for other in self._data_files():
+            with contextlib.suppress(InputError):
+                yield _data(path, read_rows(folder / other))
