@@ -38,6 +38,10 @@ COMMANDS: Final = {
         "shell_command",
         "Open a shell, or run a command, in a fresh copy of an item's world, as its tests see it.",
     ),
+    "grade": (
+        "grade_command",
+        "Grade a patch for a task, or a file of predictions; the same call again continues.",
+    ),
     "selftest": (
         "selftest_command",
         "Let known attacks and honest solutions loose on a task, to see that grading tells them apart.",

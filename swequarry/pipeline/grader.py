@@ -1,0 +1,206 @@
+"""The grading service: candidates' patches in, measured results out, many at a time.
+
+    async with Grader(house, workers=8) as grader:
+        graded = await grader.grade("tenacity-656", patch)
+
+Nothing is global. A task is opened once (its world is found and asked) and stays warm; every thread that
+works on it has a room of its own. What the machinery breaks is tried again and is never a verdict.
+"""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from swequarry.pipeline.graded_task import OpenTask, open_task
+from swequarry.pipeline.stages.house import House
+from swequarry.records import ContentHash, Record, Task, TestId, TestOutcome, sha256_hex
+from swequarry.verify.candidate import Case
+from swequarry.verify.grade import Grade, Reason, Verdict, grade
+from swequarry.verify.rig import Rig
+
+_TRIES = 3
+_WARM_TASKS = 64
+Room = tuple[Rig, Case]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded(Record):
+    """What came of one patch for one task.
+
+    `passed_fail_to_pass` and `passed_pass_to_pass` count tests of `fail_to_pass` and `pass_to_pass` in all;
+    `failed` names the others with their outcomes. `task` is the content hash of the task, `patch_sha256` that
+    of the patch: the same two give the same verdict. The way of a cheat and what was seen are in `evidence`.
+    """
+
+    instance_id: str
+    task: ContentHash
+    patch_sha256: str
+    verdict: Verdict
+    reason: Reason
+    message: str = ""
+    fail_to_pass: int = 0
+    pass_to_pass: int = 0
+    passed_fail_to_pass: int = 0
+    passed_pass_to_pass: int = 0
+    failed: tuple[tuple[TestId, TestOutcome], ...] = ()
+    evidence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    canary_share: float = 0.0
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every FAIL_TO_PASS and PASS_TO_PASS test passed, and nothing spoke against it."""
+        return self.verdict is Verdict.RESOLVED
+
+    @property
+    def partial_credit(self) -> float:
+        """The share of FAIL_TO_PASS tests that pass, 0 where a PASS_TO_PASS test broke or it isn't a verdict.
+
+        For shaping a reward; a task is resolved or isn't.
+        """
+        whole = self.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and self.fail_to_pass > 0
+        if self.reason is Reason.HELD_OUT or not whole or self.passed_pass_to_pass < self.pass_to_pass:
+            return 0.0
+        return self.passed_fail_to_pass / self.fail_to_pass
+
+
+@dataclass(slots=True)
+class _Warm:
+    """An opened task and the rooms that nobody is in."""
+
+    opened: OpenTask
+    resources: ExitStack = field(default_factory=ExitStack)
+    free: list[Room] = field(default_factory=list)
+    users: int = 0
+
+
+class Grader:
+    """Grades patches for the tasks of a run, `workers` at a time; further calls wait for their turn.
+
+    Made for one event loop or any number of threads. `house` is `house_of_last_run(workspace)`.
+    """
+
+    def __init__(self, house: House, *, workers: int = 2) -> None:
+        self._house = house
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="grade")
+        self._lock = threading.Lock()
+        self._opening: dict[str, threading.Lock] = {}
+        self._warm: OrderedDict[str, _Warm] = OrderedDict()
+
+    async def __aenter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait for what is being graded, and leave all rooms."""
+        await asyncio.to_thread(self.close)
+
+    async def grade(self, task: str, patch: bytes) -> Graded:
+        """Return what comes of a patch for a task, named by its id or a unique part of it.
+
+        Raises:
+            InputError: there is no such task.
+            StorageError, SandboxError, GitError, RepositoryError: the task can't be opened.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self.grade_now, task, patch)
+
+    def grade_now(self, task: str, patch: bytes) -> Graded:
+        """Do what `grade` does, in the calling thread."""
+        with self._task(task) as warm:
+            done = self._grade(warm, patch)
+            for _ in range(_TRIES - 1):
+                if done.verdict is not Verdict.INFRA_FAILED:
+                    break
+                done = self._grade(warm, patch)
+            return graded(warm.opened.task, patch, done)
+
+    def gold_of(self, task: str) -> bytes:
+        """Return the gold patch of a task.
+
+        Raises:
+            InputError, StorageError, SandboxError, GitError, RepositoryError: as `grade`.
+        """
+        with self._task(task) as warm:
+            return self._house.workspace.blobs.get(warm.opened.task.candidate.gold_patch)
+
+    def close(self) -> None:
+        """Wait for what is being graded, and leave all rooms; nothing can be graded afterwards."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        while self._warm:
+            self._warm.popitem()[1].resources.close()
+
+    def _grade(self, warm: _Warm, patch: bytes) -> Grade:
+        with self._room(warm) as (rig, case):
+            return grade(rig, case, patch)
+
+    @contextmanager
+    def _task(self, name: str) -> Iterator[_Warm]:
+        with self._lock:
+            opening = self._opening.setdefault(name, threading.Lock())
+        with opening:
+            warm = self._warm.get(name)
+            if warm is None:
+                warm = _Warm(opened=open_task(self._house, name))
+            with self._lock:
+                self._warm[name] = warm
+                self._warm.move_to_end(name)
+                warm.users += 1
+                idle = [key for key, one in self._warm.items() if not one.users]
+                cold = [self._warm.pop(key) for key in idle[: max(0, len(self._warm) - _WARM_TASKS)]]
+        for one in cold:
+            one.resources.close()
+        try:
+            yield warm
+        finally:
+            with self._lock:
+                warm.users -= 1
+
+    @contextmanager
+    def _room(self, warm: _Warm) -> Iterator[Room]:
+        with self._lock:
+            room = warm.free.pop() if warm.free else None
+        if room is None:
+            entering: AbstractContextManager[Room] = warm.opened.room()
+            room = entering.__enter__()
+            with self._lock:
+                warm.resources.push(entering)
+        try:
+            yield room
+        finally:
+            with self._lock:
+                warm.free.append(room)
+
+
+def graded(task: Task, patch: bytes, done: Grade) -> Graded:
+    """Return a grade as a record that can be kept."""
+    verifier = task.verifier
+    failed = {test for test, _ in done.failed}
+    ran = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and done.reason is not Reason.NO_PATCH
+
+    def passed(tests: tuple[TestId, ...]) -> int:
+        return sum(test not in failed for test in tests) if ran else 0
+
+    return Graded(
+        instance_id=task.instance_id,
+        task=task.content_hash(),
+        patch_sha256=sha256_hex(patch),
+        verdict=done.verdict,
+        reason=done.reason,
+        message=done.message,
+        fail_to_pass=len(verifier.fail_to_pass),
+        pass_to_pass=len(verifier.pass_to_pass),
+        passed_fail_to_pass=passed(verifier.fail_to_pass),
+        passed_pass_to_pass=passed(verifier.pass_to_pass),
+        failed=done.failed,
+        evidence=tuple(f"{note.code} at {note.place}: {note.detail}" for note in done.evidence),
+        notes=tuple(f"{note.code} at {note.place}: {note.detail}" for note in done.notes),
+        canary_share=done.canary_share,
+    )
