@@ -178,7 +178,7 @@ def why_not(solver: Solver, target: Target, patch: bytes | None) -> str:
     if patch is not None:
         return "what it changes isn't there at base"
     if target.module is None:
-        return "the fix changes no Python file that base has"
+        return "the fix changes no Python file"
     if not target.names:
         return f"the fix changes no function of {target.module}"
     if solver.honest:

@@ -37,9 +37,9 @@ class Target:
 
     @cached_property
     def module(self) -> str | None:
-        """The file that base has and that the fix changes most functions of; None where it has none."""
+        """The file that the fix changes most functions of, or makes where it changes none; None without any."""
         known = [path for path in self.gold_files if path in self.files]
-        return max(known, key=lambda path: len(self._changed(path)), default=None)
+        return max(known or self.gold_files, key=lambda path: len(self._changed(path)), default=None)
 
     @cached_property
     def names(self) -> list[str]:
