@@ -20,6 +20,7 @@ from swequarry.records.base import (
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, HeldOut
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
+from swequarry.records.strength import Fate, GoldCoverage, Strength, WrongFix, WrongFixKind
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
     QuarantinedTest,
@@ -52,7 +53,9 @@ __all__ = [
     "Environment",
     "EnvironmentTry",
     "Evidence",
+    "Fate",
     "FoundFix",
+    "GoldCoverage",
     "HeldOut",
     "InitialState",
     "IssueLink",
@@ -70,6 +73,7 @@ __all__ = [
     "State",
     "Statement",
     "StatementKind",
+    "Strength",
     "SubmoduleFiles",
     "Task",
     "TestId",
@@ -80,6 +84,8 @@ __all__ = [
     "TreeSha",
     "Verification",
     "Verifier",
+    "WrongFix",
+    "WrongFixKind",
     "canonical_json",
     "sha256_hex",
 ]
