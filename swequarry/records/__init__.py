@@ -20,6 +20,7 @@ from swequarry.records.base import (
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, HeldOut
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
+from swequarry.records.stability import Perturbation, Stability, TestStability, UnstableReason
 from swequarry.records.strength import Fate, GoldCoverage, Strength, WrongFix, WrongFixKind
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
@@ -63,6 +64,7 @@ __all__ = [
     "Licence",
     "LinkPlace",
     "MergeKind",
+    "Perturbation",
     "Provenance",
     "PullRecord",
     "QuarantinedTest",
@@ -70,6 +72,7 @@ __all__ = [
     "Record",
     "RepoRef",
     "Snapshot",
+    "Stability",
     "State",
     "Statement",
     "StatementKind",
@@ -80,8 +83,10 @@ __all__ = [
     "TestOutcome",
     "TestReport",
     "TestResult",
+    "TestStability",
     "TreeProof",
     "TreeSha",
+    "UnstableReason",
     "Verification",
     "Verifier",
     "WrongFix",
