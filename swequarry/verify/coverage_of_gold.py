@@ -80,9 +80,7 @@ def read_trace(run: RunResult, mark: str, files: Sequence[ChangedFile]) -> Trace
         return None
     notes: list[dict[str, Any]] = [json.loads(line[len(mark) :]) for line in told]
     arcs = {
-        file.path: frozenset(
-            (a, b) for note in notes for a, b in note["arcs"].get(path_text(file.path), ())
-        )
+        file.path: frozenset((a, b) for note in notes for a, b in note["arcs"].get(path_text(file.path), ()))
         for file in files
         if file.is_python
     }

@@ -73,7 +73,7 @@ def mutants(data: bytes, lines: Collection[int]) -> list[Mutant]:
             if not _inside(data, node, edit, wanted):
                 continue
             changed = edited(data, [edit])
-            if changed in seen or (changed := _whole(changed, broken)) is None:
+            if changed in seen or _errors(parse(changed).root_node) > broken:
                 continue
             seen.add(changed)
             line = first_line(node) + data.count(b"\n", node.start_byte, edit.start)
@@ -81,10 +81,6 @@ def mutants(data: bytes, lines: Collection[int]) -> list[Mutant]:
                 Mutant(operator=operator, line=line, edit=edit, data=changed, likely_equivalent=doubtful)
             )
     return found
-
-
-def _whole(changed: bytes, broken: int) -> bytes | None:
-    return changed if _errors(parse(changed).root_node) <= broken else None
 
 
 def _errors(root: Node) -> int:

@@ -54,7 +54,10 @@ def split_lines(data: bytes) -> list[bytes]:
 
 
 def readable_patch(path: bytes, old: bytes | None, new: bytes | None) -> bytes:
-    """Return a patch that `git apply` takes, from some bytes (None: no file) to others; binary ones are only named."""
+    """Return a patch that `git apply` takes, from some bytes (None: no file) to others.
+
+    Binary files are only named.
+    """
     named = [quoted(side + path) for side in (b"a/", b"b/")]
     header = b"diff --git %s %s\n" % (named[0], named[1])
     if old is None:

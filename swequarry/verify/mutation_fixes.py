@@ -78,7 +78,9 @@ def changed_files(bench: TreeWorkbench, before: TreeSha, after: TreeSha) -> tupl
 
 
 def wrong_fixes(
-    files: Sequence[ChangedFile], seed: str, limits: FixLimits = FixLimits()  # noqa: B008 (frozen)
+    files: Sequence[ChangedFile],
+    seed: str,
+    limits: FixLimits = FixLimits(),
 ) -> tuple[list[Attempt], int]:
     """Return the wrong fixes to try, and how many mutants there were beside the chosen ones."""
     chance = random.Random(seed)  # noqa: S311 (a choice that anybody can make again)
@@ -150,7 +152,8 @@ def _file_left_out(file: ChangedFile) -> Attempt:
         kind=WrongFixKind.FILE_LEFT_OUT,
         path=file.path,
         files=_undone([file]),
-        equivalent=is_prose(file.path) or _does_the_same(file, file.old if file.old_path == file.path else None),
+        equivalent=is_prose(file.path)
+        or _does_the_same(file, file.old if file.old_path == file.path else None),
     )
 
 

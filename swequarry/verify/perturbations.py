@@ -63,9 +63,7 @@ def _next_leap_day(now: datetime) -> datetime:
     return noon if noon > now else _next_leap_day(datetime(year + 1, 1, 1, tzinfo=UTC))
 
 
-def conditions(
-    perturbations: Iterable[Perturbation], clock: Clock, seed: int, turn: int = 0
-) -> Conditions:
+def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, turn: int = 0) -> Conditions:
     """Return what some perturbations are made of together; `turn` gives those that have variants another one.
 
     ALONE and SPREAD are about which tests run, and have nothing here.
@@ -123,5 +121,3 @@ def find_clock(backend: SandboxBackend, world: World, limits: Limits, now: datet
         if result.ok and result.output.split()[-1:] == [wanted.strftime("%Y-%m").encode("ascii")]:
             return Clock(now=now, library=library)
     return Clock(now=now)
-
-

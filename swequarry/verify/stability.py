@@ -41,7 +41,8 @@ CLOCKS = frozenset({Perturbation.YEAR_AHEAD, Perturbation.LEAP_DAY})
 class Observation:
     """One run of a state: what was changed around it, and what each test that should have run did.
 
-    `turn` tells variants of a perturbation apart (another seed, another order). `hints` are the tests whose failing may come from a limit, as the run itself showed.
+    `turn` tells variants of a perturbation apart (another seed, another order). `hints` are
+    the tests whose failing may come from a limit, as the run itself showed.
     """
 
     state: State
@@ -91,7 +92,9 @@ class _TestRuns:
     def verdict(self, state: State) -> TestStability:
         flipped = tuple(p for p in Perturbation if self.flips(p))
         artefact = Perturbation.CLOCK_CONTROL in flipped
-        flipped = tuple(p for p in flipped if p is not Perturbation.CLOCK_CONTROL and not (artefact and p in CLOCKS))
+        flipped = tuple(
+            p for p in flipped if p is not Perturbation.CLOCK_CONTROL and not (artefact and p in CLOCKS)
+        )
         by_label: dict[str, list[TestOutcome]] = {}
         for observation in self.seen:
             by_label.setdefault(observation.label, []).append(observation.outcomes[self.test])
@@ -107,7 +110,7 @@ class _TestRuns:
         )
 
     def flips(self, perturbation: Perturbation) -> bool:
-        """Whether a variant of one perturbation alone always made a difference, and no variant did by chance."""
+        """Whether a variant of one perturbation alone always made a difference, and none did by chance."""
         variants: dict[int, set[TestOutcome]] = {}
         for observation in self.seen:
             if observation.perturbations == (perturbation,):
@@ -118,10 +121,8 @@ class _TestRuns:
     def odd(self, *, artefact: bool) -> list[Observation]:
         """Return the runs that show the test to be unstable."""
         excused = CLOCKS | {Perturbation.CLOCK_CONTROL} if artefact else frozenset()
-        return [
-            o for o in self.seen
-            if self.kind(o) is not self.normal and not (o.perturbations and excused.intersection(o.perturbations))
-        ]  # fmt: skip
+        judged = [o for o in self.seen if not excused.intersection(o.perturbations)]
+        return [o for o in judged if self.kind(o) is not self.normal]
 
     def reason(self, flipped: Sequence[Perturbation], *, artefact: bool) -> UnstableReason | None:
         odd = self.odd(artefact=artefact)

@@ -4,7 +4,7 @@ A group that flips nothing clears all that is in it. One that flips something is
 of these tests alone; what is found is confirmed by doing it again. A budget bounds it all.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -104,6 +104,11 @@ class Search:
     collected: dict[State, dict[TestId, str]] = field(default_factory=dict)
 
     def look_at(self, state: State, targets: tuple[str, ...], *, first: bool) -> None:
+        """Make the runs of one state; the first one gets more of them.
+
+        Raises:
+            SandboxError: the machinery broke.
+        """
         whole = Setting(state=state, targets=targets)
         for _ in range(self.budget.repeats if first or self.budget.deep else 1):
             self.run(whole)
@@ -154,7 +159,9 @@ class Search:
         for observation in self.seen:
             if observation.state is state and len(observation.perturbations) == 1:
                 (single,) = observation.perturbations
-                tests = {t for t in self.flips(observation) if t in unstable and single in unstable[t].flipped}
+                tests = {
+                    t for t in self.flips(observation) if t in unstable and single in unstable[t].flipped
+                }
                 if tests and single is not P.ALONE:
                     found.setdefault((single, observation.turn), set()).update(tests)
         return found
@@ -173,6 +180,7 @@ class Search:
             self.run(replace(whole, perturbations=(P.SPREAD,), leave_out=frozenset(half)))
 
     def narrowed(self, whole: Setting, single: Perturbation | None, tests: set[TestId]) -> Setting:
+        """Return the setting of one perturbation (None: no one) with no more files than it takes."""
         given = () if single is None else (single,)
         targets = whole.targets if single in _WHOLE else self.files(tests, whole)
         return replace(whole, perturbations=given, targets=targets)
@@ -199,6 +207,7 @@ class Search:
         return observation
 
     def observed(self, setting: Setting, result: RunResult) -> Observation:
+        """Return what a run shows of every test that should have been in it."""
         outcomes = {test.id: test.outcome for test in result.report.results}
         known = self.collected.setdefault(setting.state, {})
         if not setting.perturbations and not setting.leave_out:
@@ -225,6 +234,7 @@ class Search:
         }  # fmt: skip
 
     def verdicts(self) -> tuple[TestStability, ...]:
+        """Return what is known of every test by now."""
         return classify_stability(self.seen)
 
 
@@ -265,7 +275,7 @@ def measure_stability(
     """
     start = starter(rig, recipe, deltas, clock)
     try:
-        search = find_unstable(start, {state: targets for state in deltas}, budget)
+        search = find_unstable(start, dict.fromkeys(deltas, targets), budget)
     except SandboxError as error:
         return Failed(boundary=Boundary.SANDBOX, message=str(error)), {}
     observed = {
@@ -288,5 +298,3 @@ def stability_of(search: Search, put_blob: Callable[[bytes], BlobHash]) -> Stabi
         table=put_blob(canonical_json([verdict.to_json() for verdict in verdicts])),
         complete=search.complete,
     )
-
-

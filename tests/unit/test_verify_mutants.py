@@ -14,8 +14,9 @@ from swequarry.verify.mutation_diff import ChangedFile, readable_patch, split_li
 from swequarry.verify.mutation_equal import is_prose, same_program
 from swequarry.verify.mutation_fixes import Attempt, FixLimits, spread, wrong_fixes
 
-SOURCE = dedent(
-    '''
+SOURCE = (
+    dedent(
+        '''
     """Sums."""
     import logging
 
@@ -33,17 +34,29 @@ SOURCE = dedent(
             continue
         return -amount * 2 if amount >= 10 else "%d %s" % (amount, unit)
     '''
-).lstrip().encode()
+    )
+    .lstrip()
+    .encode()
+)
 ALL = range(1, SOURCE.count(b"\n") + 1)
 
 
 def changed(old: bytes | None, new: bytes | None, path: bytes = b"toy/money.py", **more) -> ChangedFile:
     patch = readable_patch(path, old, new)
-    return ChangedFile(path=path, old=old, new=new, old_path=None if old is None else path, hunks=parse_patch(patch)[0].hunks, **more)
+    return ChangedFile(
+        path=path,
+        old=old,
+        new=new,
+        old_path=None if old is None else path,
+        hunks=parse_patch(patch)[0].hunks,
+        **more,
+    )
 
 
 def lines_of(text: bytes, *needles: bytes) -> list[int]:
-    return [n for n, line in enumerate(text.split(b"\n"), start=1) if any(needle in line for needle in needles)]
+    return [
+        n for n, line in enumerate(text.split(b"\n"), start=1) if any(needle in line for needle in needles)
+    ]
 
 
 @given(st.sets(st.sampled_from(list(ALL))))
@@ -91,7 +104,9 @@ def test_old_syntax_is_mutated_though_our_python_cant_compile_it():
     assert {m.operator for m in mutants(source, [4])} >= {"comparison_boundary", "return"}
 
 
-@given(st.binary(max_size=60), st.binary(max_size=60), st.sampled_from([b"a.py", b"a b/\xc3\xa9.py", b'q".py']))
+@given(
+    st.binary(max_size=60), st.binary(max_size=60), st.sampled_from([b"a.py", b"a b/\xc3\xa9.py", b'q".py'])
+)
 @settings(max_examples=80, deadline=None)
 def test_readable_patch_is_what_git_reads(old, new, path):
     if b"\0" in old + new or old == new:
@@ -118,7 +133,11 @@ def test_mutant_applies_as_a_patch(tmp_path):
     ("old", "new", "same"),
     [
         (b"a = 2 * 3\n", b"a = 6\n", True),
-        (b"def f():\n    'doc'\n    return 1\n", b"def f():\n\n    # why\n    'other'\n    return (1)\n", True),
+        (
+            b"def f():\n    'doc'\n    return 1\n",
+            b"def f():\n\n    # why\n    'other'\n    return (1)\n",
+            True,
+        ),
         (b"a = 1\n", b"a = True\n", False),
         (b"a = 0.0\n", b"a = -0.0\n", False),
         (b"def f(a):\n    return a < 1\n", b"def f(a):\n    return a <= 1\n", False),
@@ -133,8 +152,7 @@ def test_equivalence_is_claimed_only_where_it_is_proven(old, new, same):
 
 @pytest.mark.parametrize(
     ("path", "prose"),
-    [(b"docs/conf.py", True), (b"CHANGES.rst", True), (b"src/news/1.fix", True), (b"LICENSE", True), (b"pkg/x.pyi", True)]
-    + [(b"pkg/changes.py", False), (b"news/feed.py", False), (b"history/a.py", False), (b"pkg/data.json", False), (b"docsys/a.py", False)],
+    [(b"docs/conf.py", True), (b"CHANGES.rst", True), (b"src/news/1.fix", True), (b"LICENSE", True), (b"pkg/x.pyi", True), (b"pkg/changes.py", False), (b"news/feed.py", False), (b"history/a.py", False), (b"pkg/data.json", False), (b"docsys/a.py", False)],
 )  # fmt: skip
 def test_module_named_like_a_change_log_is_still_code(path, prose):
     assert is_prose(path) is prose
@@ -156,7 +174,10 @@ def test_one_wrong_fix_isnt_counted_under_two_names():
 
 
 def test_no_wrong_fix_is_gold():
-    for attempt in wrong_fixes([changed(OLD, NEW), changed(None, SOURCE, b"toy/new.py"), changed(SOURCE, None, b"toy/old.py")], "seed")[0]:
+    for attempt in wrong_fixes(
+        [changed(OLD, NEW), changed(None, SOURCE, b"toy/new.py"), changed(SOURCE, None, b"toy/old.py")],
+        "seed",
+    )[0]:
         assert dict(attempt.files).get(b"toy/money.py") != NEW
 
 
@@ -182,7 +203,10 @@ def test_choice_is_the_same_in_every_run_and_spread_over_hunks_and_operators():
 
 
 def test_small_hunk_gets_its_mutants_beside_a_large_one():
-    attempts = [Attempt(kind=WrongFixKind.MUTANT, path=b"a", files={b"a": b"%d" % n}, operator="constant") for n in range(30)]
+    attempts = [
+        Attempt(kind=WrongFixKind.MUTANT, path=b"a", files={b"a": b"%d" % n}, operator="constant")
+        for n in range(30)
+    ]
     chosen = spread(attempts, ["large"] * 27 + ["small"] * 3, 6, random.Random(1))
     assert sum(attempt in attempts[27:] for attempt in chosen) == 3
 

@@ -40,7 +40,9 @@ def when(*perturbations, detail="assert False"):
 
 
 def in_variant(perturbation, turns):
-    return lambda setting, _: "assert False" if perturbation in setting.perturbations and setting.turn in turns else None
+    return lambda setting, _: (
+        "assert False" if perturbation in setting.perturbations and setting.turn in turns else None
+    )
 
 
 def by_chance(detail="assert False", share=0.5):
@@ -74,7 +76,11 @@ def planted() -> tuple[Model, dict[str, UnstableReason]]:
 def test_planted_unstable_tests_are_found_and_no_stable_one_is_blamed(budget, wanted):
     model, named = planted()
     budget = Budget(factor=None) if budget is DEFAULT else budget
-    found = {verdict.id: verdict.reason for verdict in find_unstable(model, {AFTER: TARGETS}, budget).verdicts() if verdict.reason}
+    found = {
+        verdict.id: verdict.reason
+        for verdict in find_unstable(model, {AFTER: TARGETS}, budget).verdicts()
+        if verdict.reason
+    }
     assert set(found) <= set(named)
     assert sum(found.get(test) is reason for test, reason in named.items()) >= wanted
 
@@ -102,13 +108,17 @@ def test_only_the_files_of_suspects_are_run_again():
     model.tests[f"{TARGETS[3]}::test_9"] = when(P.LOCALE)
     search = find_unstable(model, {AFTER: TARGETS}, DEFAULT)
     assert [v.reason for v in search.verdicts() if v.reason] == [R.LOCALE]
-    assert {setting.targets for setting in model.settings if setting.perturbations == (P.LOCALE,)} == {(TARGETS[3],)}
+    assert {setting.targets for setting in model.settings if setting.perturbations == (P.LOCALE,)} == {
+        (TARGETS[3],)
+    }
     assert stability_of(search, lambda _data: "0" * 64).quarantined == (f"{TARGETS[3]}::test_9",)
 
 
 def seen(*runs):
     return [
-        Observation(state=AFTER, perturbations=given, outcomes={TestId("t"): outcome}, details={TestId("t"): detail})
+        Observation(
+            state=AFTER, perturbations=given, outcomes={TestId("t"): outcome}, details={TestId("t"): detail}
+        )
         for given, outcome, detail in runs
     ]
 
@@ -125,7 +135,12 @@ def test_what_the_fake_clock_breaks_is_no_time_bomb():
 
 
 def test_failing_test_that_fails_for_another_reason_is_stable():
-    assert verdict(((), FAILED, "a"), ((P.SEED,), TestOutcome.ERROR, "b"), ((P.LOCALE,), TestOutcome.CRASHED, "")) is None
+    assert (
+        verdict(
+            ((), FAILED, "a"), ((P.SEED,), TestOutcome.ERROR, "b"), ((P.LOCALE,), TestOutcome.CRASHED, "")
+        )
+        is None
+    )
 
 
 def test_skip_under_a_perturbation_isnt_a_pass():

@@ -16,7 +16,7 @@ def arranged(items, key, turn):
     """
     if not turn:
         return items[::-1]
-    chance, places = random.Random(turn), {}
+    chance, places = random.Random(turn), {}  # noqa: S311 (an order that can be had again)
     for item in items:
         module, group = key(item)
         for place in (module, (module, group), (module, group, id(item))):
@@ -43,7 +43,9 @@ def reordered(settings, adapter):
 
         def modify(self, session, config, items):
             select(self, session, config, items)
-            items[:] = arranged(items, lambda item: (item.nodeid.split("::")[0], getattr(item, "cls", None)), turn)
+            items[:] = arranged(
+                items, lambda item: (item.nodeid.split("::")[0], getattr(item, "cls", None)), turn
+            )
 
         Recorder.pytest_collection_modifyitems = modify
     else:

@@ -6,7 +6,7 @@ Only frames of these files are followed line by line. What is found goes out as 
 because it is no part of a report: nobody is judged by it. Where tests start processes of their own, or
 take the tracing away, more may have run than is seen, which is said.
 """
-# ruff: noqa: D103
+# ruff: noqa: D102
 
 import json
 import os
