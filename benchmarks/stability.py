@@ -3,8 +3,8 @@
     python -m benchmarks.stability [--deep]
 
 Forty unstable tests of eight kinds and four hundred stable ones, in bubblewrap. Prints each miss, and what
-was spent in bare runs. Bound: 95 % found and rightly named, none of the stable ones quarantined. Timing needs a
-quiet machine: where two processes share a processor before we add any, it can't be told from the load.
+was spent in bare runs. Bound: 95 % found and rightly named, none of the stable ones quarantined. Timing needs
+a quiet machine: where two processes share a processor before we add any, it can't be told from the load.
 """
 
 import argparse

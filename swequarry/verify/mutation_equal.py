@@ -10,13 +10,18 @@ import warnings
 from types import CodeType
 from typing import Any
 
-_DOCS = re.compile(
+_INERT = re.compile(
     rb"(?:^|/)(?:docs?|changelog\.d|news|newsfragments|changes)/.*(?<!\.py)$|(?:^|/)docs?/"
     rb"|(?:^|/)(?:authors|changes|changelog|contributors|copying|history|licen[cs]e|news|readme)"
     rb"(?:\.[a-z]+)?(?<!\.py)$"
-    rb"|\.(?:md|rst|adoc|markdown|pyi)$",
+    rb"|\.(?:md|rst|adoc|markdown|pyi)$"
+    rb"|\.(?:c|cc|cpp|cxx|h|hpp|pyx|pxd|pxi|rs|f|f90)$"
+    rb"|^(?:\.github|\.circleci|\.azure-pipelines)/|(?:^|/)(?:\.[a-z_.-]+\.ya?ml|\.git[a-z]+)$"
+    rb"|(?:^|/)(?:setup\.py|manifest\.in|makefile|dockerfile|requirements[^/]*\.(?:txt|in))$",
     re.IGNORECASE,
 )
+"""Documentation and type stubs; sources of compiled code and what an installation reads, since a world isn't
+built again for a run; what services of the repository's host read."""
 
 
 def same_program(old: bytes, new: bytes) -> bool:
@@ -30,9 +35,9 @@ def compiles(data: bytes) -> bool:
     return _compiled(data) is not None
 
 
-def is_prose(path: bytes) -> bool:
-    """Whether a file is for readers: documentation, change logs, type stubs."""
-    return _DOCS.search(path) is not None
+def is_inert(path: bytes) -> bool:
+    """Whether no test run reads a file, so that leaving out its change changes nothing."""
+    return _INERT.search(path) is not None
 
 
 def _compiled(data: bytes) -> CodeType | None:

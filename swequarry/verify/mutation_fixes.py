@@ -15,10 +15,9 @@ from swequarry.syntax.edits import ByteEdit, edited
 from swequarry.syntax.grammars import first_line, last_line, parse, walk
 from swequarry.verify.mutants import Mutant, mutants
 from swequarry.verify.mutation_diff import ChangedFile, hunks_of, readable_patch
-from swequarry.verify.mutation_equal import compiles, is_prose, same_program
+from swequarry.verify.mutation_equal import compiles, is_inert, same_program
 
 _LINK = 0o120000
-_FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +102,10 @@ def spread(
 ) -> list[Attempt]:
     """Return some attempts, as many of each place and operator as can be, in their order.
 
-    Likely equivalent ones are taken only where there are fewer than five others.
+    Likely equivalent ones are taken only where there are no others.
     """
     sure = [number for number, attempt in enumerate(attempts) if not attempt.likely_equivalent]
-    order = sorted(sure, key=lambda _: chance.random())
-    if len(order) < _FEWEST:
-        doubtful = [number for number in range(len(attempts)) if number not in set(order)]
-        order += sorted(doubtful, key=lambda _: chance.random())[: _FEWEST - len(order)]
+    order = sorted(sure or range(len(attempts)), key=lambda _: chance.random())
     taken: list[int] = []
     used: dict[object, int] = {}
     while order and len(taken) < size:
@@ -152,7 +148,7 @@ def _file_left_out(file: ChangedFile) -> Attempt:
         kind=WrongFixKind.FILE_LEFT_OUT,
         path=file.path,
         files=_undone([file]),
-        equivalent=is_prose(file.path)
+        equivalent=is_inert(file.path)
         or _does_the_same(file, file.old if file.old_path == file.path else None),
     )
 
@@ -171,7 +167,7 @@ def _hunks(file: ChangedFile) -> Iterator[Attempt]:
                 path=file.path,
                 line=hunk.new_start,
                 files={file.path: data, **_moved_back(file, data)},
-                equivalent=is_prose(file.path) or _does_the_same(file, data),
+                equivalent=is_inert(file.path) or _does_the_same(file, data),
             )
 
 
@@ -206,7 +202,7 @@ def _empty_bodies(file: ChangedFile) -> Iterator[Attempt]:
 
 def _mutants(file: ChangedFile) -> Iterator[tuple[object, Attempt]]:
     """Yield (place, mutant) of a file: the place is the hunk. Those that provably change nothing go."""
-    if not file.is_python or file.new is None or is_prose(file.path):
+    if not file.is_python or file.new is None or is_inert(file.path):
         return
     sound = compiles(file.new)
     hunk_of = {line: number for number, hunk in enumerate(file.changed_lines()) for line in hunk}
