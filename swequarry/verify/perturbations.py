@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from swequarry.delta import TreeDelta
 from swequarry.records import Perturbation, Recipe
-from swequarry.sandbox.contract import Command, Limits, SandboxBackend, World
+from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, World
 from swequarry.verify.payload import Tap
 
 BURNERS = 3
@@ -21,6 +21,9 @@ _LIBRARIES = (
     "/usr/lib64/faketime/libfaketime.so.1",
 )
 """Where distributions keep libfaketime (Debian: package `faketime`)."""
+_ASK = "import threading, time; threading.Event().wait(0.01); print(time.strftime('%Y-%m', time.gmtime()))"
+"""Some releases of the library make every wait with a limit endless."""
+_PATIENCE_S = 20.0
 _ASCII = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 _CLOCKS = frozenset({Perturbation.YEAR_AHEAD, Perturbation.LEAP_DAY, Perturbation.CLOCK_CONTROL})
 
@@ -87,6 +90,7 @@ def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, t
             taps.append(_tap("clock.py", "dated", offset_s=offset_s))
         else:
             variables |= _faketime(clock.library, offset_s)
+            taps.append(_tap("clock.py", "sleeping"))
     if Perturbation.LOAD in given or Perturbation.ONE_CPU in given:
         taps.append(_tap("load.py", "loaded", burners=BURNERS if Perturbation.LOAD in given else 0))
     moved = seed + 1_000 * (turn + 1) if Perturbation.SEED in given else seed
@@ -116,8 +120,8 @@ def find_clock(backend: SandboxBackend, world: World, limits: Limits, now: datet
     wanted = now + _YEAR
     for library in _LIBRARIES:
         offset_s = int(_YEAR.total_seconds())
-        command = Command(argv=("/bin/date", "-u", "+%Y-%m"), variables=_faketime(library, offset_s))
-        result = backend.run_once(world, TreeDelta(), command, limits)
+        command = Command(argv=(PYTHON, "-c", _ASK), variables=_faketime(library, offset_s))
+        result = backend.run_once(world, TreeDelta(), command, replace(limits, wall_s=_PATIENCE_S))
         if result.ok and result.output.split()[-1:] == [wanted.strftime("%Y-%m").encode("ascii")]:
             return Clock(now=now, library=library)
     return Clock(now=now)

@@ -20,6 +20,7 @@ from swequarry.records import (
     TestId,
     TestOutcome,
     TestStability,
+    UnstableReason,
     canonical_json,
 )
 from swequarry.verify.perturbations import Clock, conditions
@@ -291,10 +292,35 @@ def stability_of(search: Search, put_blob: Callable[[bytes], BlobHash]) -> Stabi
     verdicts = search.verdicts()
     states = sorted({verdict.state for verdict in verdicts})
     return Stability(
-        unstable=tuple(verdict for verdict in verdicts if verdict.reason is not None),
+        unstable=_named_alike([verdict for verdict in verdicts if verdict.reason is not None]),
         stable=tuple((s, sum(v.state is s and v.reason is None for v in verdicts)) for s in states),
         tried=tuple((s, tuple(sorted({o.label for o in search.seen if o.state is s}))) for s in states),
         runs=len(search.seen),
         table=put_blob(canonical_json([verdict.to_json() for verdict in verdicts])),
         complete=search.complete,
     )
+
+
+def _named_alike(unstable: Sequence[TestStability]) -> tuple[TestStability, ...]:
+    """Return the tests with one entry for all ids of a function that are other ones in each run.
+
+    Such ids (addresses, times, random values) can't be named in a record.
+    """
+    changing = {
+        (test.state, _function(test.id))
+        for test in unstable
+        if "[" in test.id and TestOutcome.MISSING in dict(test.outcomes).get("none", ())
+    }
+    found: dict[tuple[State, TestId], TestStability] = {}
+    for test in unstable:
+        name = _function(test.id)
+        if (test.state, name) in changing:
+            blank = TestStability(id=name, state=test.state, runs=0, passes=0, reason=UnstableReason.UNKNOWN)
+            found[test.state, name] = blank
+        else:
+            found[test.state, test.id] = test
+    return tuple(found.values())
+
+
+def _function(test: TestId) -> TestId:
+    return TestId(test.partition("[")[0])

@@ -86,7 +86,7 @@ def test_other_home_path_and_processor_are_seen_by_tests(tmp_path):
     text = """
         import os
         def test_home(): assert os.environ["USER"] == "other" and os.path.isdir(os.path.expanduser("~"))
-        def test_path(): assert os.getcwd().endswith("a checkout") and __file__.startswith(os.getcwd())
+        def test_path(): assert os.getcwd().endswith("checkout") and __file__.startswith(os.getcwd())
         def test_module():
             import lib
             assert os.path.realpath(lib.__file__).startswith(os.path.realpath(os.getcwd()))

@@ -114,6 +114,19 @@ def test_only_the_files_of_suspects_are_run_again():
     assert stability_of(search, lambda _data: "0" * 64).quarantined == (f"{TARGETS[3]}::test_9",)
 
 
+def test_id_that_is_another_in_each_run_isnt_named_in_a_record():
+    path = TARGETS[0]
+
+    def start(setting):
+        model.tests = {f"{path}::test_now[{len(model.settings)}]": None, f"{path}::test_old[1]": None}
+        return model(setting)
+
+    model = Model({})
+    record = stability_of(find_unstable(start, {AFTER: TARGETS}, DEFAULT), lambda _data: "0" * 64)
+    assert record.quarantined == (f"{path}::test_now",)
+    assert [test.reason for test in record.unstable] == [R.UNKNOWN]
+
+
 def seen(*runs):
     return [
         Observation(

@@ -7,6 +7,7 @@ system it still gets right; child processes too. A run with the offset 0 shows w
 
 import copyreg
 import datetime
+import select
 import time
 
 
@@ -70,6 +71,21 @@ def fake_dates(now):
         kind.__module__ = "datetime"
         setattr(datetime, kind.__name__, kind)
         copyreg.pickle(kind.real, lambda value, kind=kind: (kind, value.__reduce__()[1]))
+
+
+def sleeping(_settings, adapter):
+    """Return an adapter for runs under libfaketime: its 0.9.10 refuses how Python 3.11 and later sleep."""
+
+    def sleep(seconds):
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        select.select([], [], [], seconds)
+
+    def run_sleeping(session, files):
+        time.sleep = sleep
+        return adapter(session, files)
+
+    return run_sleeping
 
 
 def dated(settings, adapter):

@@ -20,7 +20,7 @@ def placed(settings, adapter):
             os.umask(0o077)
         if settings["path"]:
             here = session.testbed
-            there = os.path.join(tempfile.mkdtemp(prefix="other-"), "a checkout")
+            there = os.path.join(tempfile.mkdtemp(prefix="other-"), "checkout")
             shutil.copytree(here, there, symlinks=True)
             os.chdir(there)
             session.testbed = os.path.realpath(there)
