@@ -23,7 +23,7 @@ from swequarry.records import (
     UnstableReason,
     canonical_json,
 )
-from swequarry.verify.perturbations import Clock, conditions
+from swequarry.verify.perturbations import BURNERS, Clock, conditions
 from swequarry.verify.rig import Rig
 from swequarry.verify.runner import RunOptions, RunResult
 from swequarry.verify.stability import Observation, classify_stability, steady_kind
@@ -36,6 +36,8 @@ _GROUPS = (
     (P.LOAD,),
 )
 _ALL_BUT_LOAD = (P.ORDER, P.SEED, P.YEAR_AHEAD, P.TIME_ZONE, P.LOCALE, P.USER, P.PATH)
+_START_SHARE = 0.25
+"""What a run of few files is taken to cost at least, beside one of all."""
 _VARIANTS = {P.SEED: 6, P.ORDER: 4, P.TIME_ZONE: 2}
 """How many variants of a perturbation are tried where there is no bound."""
 _WHOLE = frozenset({P.ORDER, P.ALONE, P.SPREAD})
@@ -101,6 +103,7 @@ class Search:
     seen: list[Observation] = field(default_factory=list)
     bare_s: float = 0.0
     spent_s: float = 0.0
+    most_files: int = 0
     complete: bool = True
     collected: dict[State, dict[TestId, str]] = field(default_factory=dict)
 
@@ -116,9 +119,10 @@ class Search:
         if self.budget.deep:
             self.look_deep(whole)
         else:
-            for turn, group in enumerate(_GROUPS if first else (_ALL_BUT_LOAD,)):
-                setting = replace(whole, perturbations=group, turn=turn)
-                suspects = self.flips(self.run(setting))
+            groups = _GROUPS if first else (_ALL_BUT_LOAD,)
+            settings = [replace(whole, perturbations=group, turn=turn) for turn, group in enumerate(groups)]
+            flipped = [self.flips(self.run(setting)) for setting in settings]  # to find comes before to name
+            for setting, suspects in zip(settings, flipped, strict=True):
                 if suspects:
                     self.take_apart(setting, suspects)
         self.confirm(whole)
@@ -198,14 +202,26 @@ class Search:
             SandboxError: the machinery broke.
         """
         factor = self.budget.factor
-        if factor is not None and self.bare_s and self.spent_s + self.bare_s > factor * self.bare_s:
+        if (
+            factor is not None
+            and self.spent_s + self.expected_s(setting) > factor * self.bare_s
+            and self.seen
+        ):
             raise _OverBudgetError
         result = self.start(setting)
         self.spent_s += result.duration_s
         self.bare_s = self.bare_s or result.duration_s
+        self.most_files = max(self.most_files, len(setting.targets))
         observation = self.observed(setting, result)
         self.seen.append(observation)
         return observation
+
+    def expected_s(self, setting: Setting) -> float:
+        """Return about how long a run will take: by the share of files that it has, and its load."""
+        files = len(setting.targets) / max(1, self.most_files)
+        return (
+            self.bare_s * max(files, _START_SHARE) * (BURNERS + 1 if P.LOAD in setting.perturbations else 1)
+        )
 
     def observed(self, setting: Setting, result: RunResult) -> Observation:
         """Return what a run shows of every test that should have been in it."""
