@@ -1,6 +1,6 @@
 """The planted set: are unstable tests found and rightly named, and is no stable one quarantined?
 
-    python -m benchmarks.stability [--deep]
+    python -m benchmarks.stability [--budget default|unbounded|deep]
 
 Forty unstable tests of eight kinds and four hundred stable ones, in bubblewrap. Prints each miss, and what
 was spent in bare runs. Bound: 95 % found and rightly named, none of the stable ones quarantined. Timing needs
@@ -25,20 +25,31 @@ from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.contract import Limits
 from swequarry.verify.perturbations import find_clock
 from swequarry.verify.rig import Rig
-from swequarry.verify.stability_search import DEEP, DEFAULT, Search, find_unstable, starter
+from swequarry.verify.runner import RunResult
+from swequarry.verify.stability_search import (
+    DEEP,
+    DEFAULT,
+    Budget,
+    Search,
+    Setting,
+    find_unstable,
+    starter,
+)
 
 SHARE = 0.95
+BUDGETS = {"default": DEFAULT, "unbounded": Budget(factor=None), "deep": DEEP}
+"""What tasks get, which finds every kind and can't name all of them; that without an end; all there is."""
 
 
 def main() -> None:
     """Search the planted set and print what was found; ends with 1 where the bound isn't met."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--deep", action="store_true", help="every perturbation by itself, each test alone")
+    options.add_argument("--budget", choices=sorted(BUDGETS), default="unbounded")
     given = options.parse_args()
     now = datetime.now(UTC)
     files, planted = project(now)
     with tempfile.TemporaryDirectory(prefix="stability-", dir="/var/tmp") as name:
-        search, clock = _searched(Path(name), files, now, deep=given.deep)
+        search, clock = _searched(Path(name), files, now, budget=BUDGETS[given.budget])
     verdicts = {verdict.id: verdict for verdict in search.verdicts()}
     right: Counter[str] = Counter()
     for test, kind in planted.items():
@@ -67,7 +78,7 @@ def _short(outcomes: Any) -> str:
     return "; ".join(f"{label}: {' '.join(outcome.value for outcome in each)}" for label, each in outcomes)
 
 
-def _searched(folder: Path, files: dict[str, str], now: datetime, *, deep: bool) -> tuple[Search, str]:
+def _searched(folder: Path, files: dict[str, str], now: datetime, *, budget: Budget) -> tuple[Search, str]:
     folder.chmod(0o755)
     tree = folder / "tree"
     tree.mkdir()
@@ -80,8 +91,15 @@ def _searched(folder: Path, files: dict[str, str], now: datetime, *, deep: bool)
         world=world, bench=cast("Any", None), backend=backend, limits=Limits(), get_blob=cast("Any", None)
     )
     recipe = Recipe(python="3", cutoff=now)
-    start = starter(rig, recipe, {State.AFTER: TreeDelta()}, clock)
-    search = find_unstable(start, {State.AFTER: tuple(sorted(files))}, DEEP if deep else DEFAULT)
+    make = starter(rig, recipe, {State.AFTER: TreeDelta()}, clock)
+
+    def start(setting: Setting) -> RunResult:
+        result = make(setting)
+        given = "+".join(setting.perturbations) or "none"
+        print(given, len(setting.targets), f"{result.duration_s:.1f} s", file=sys.stderr, flush=True)
+        return result
+
+    search = find_unstable(start, {State.AFTER: tuple(sorted(files))}, budget)
     return search, clock.library or "python"
 
 
