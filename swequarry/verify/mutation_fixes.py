@@ -18,6 +18,7 @@ from swequarry.verify.mutation_diff import ChangedFile, hunks_of, readable_patch
 from swequarry.verify.mutation_equal import compiles, is_inert, same_program
 
 _LINK = 0o120000
+_ALIKE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,8 @@ def spread(
 ) -> list[Attempt]:
     """Return some attempts, as many of each place and operator as can be, in their order.
 
-    Likely equivalent ones are taken only where there are no others.
+    At most three have both in common: a list of words gives as many alike as it is long. Likely equivalent
+    ones are taken only where there are no others.
     """
     sure = [number for number, attempt in enumerate(attempts) if not attempt.likely_equivalent]
     order = sorted(sure or range(len(attempts)), key=lambda _: chance.random())
@@ -111,8 +113,11 @@ def spread(
     while order and len(taken) < size:
         best = min(order, key=lambda n: (used.get(places[n], 0), used.get(attempts[n].operator, 0)))
         order.remove(best)
+        operator = attempts[best].operator
+        if used.get((places[best], operator), 0) == _ALIKE:
+            continue
         taken.append(best)
-        for group in (places[best], attempts[best].operator):
+        for group in (places[best], operator, (places[best], operator)):
             used[group] = used.get(group, 0) + 1
     return [attempts[number] for number in sorted(taken)]
 

@@ -211,6 +211,17 @@ def test_small_hunk_gets_its_mutants_beside_a_large_one():
     assert sum(attempt in attempts[27:] for attempt in chosen) == 3
 
 
+def test_long_list_of_words_doesnt_pass_for_many_wrong_fixes():
+    attempts = [
+        Attempt(
+            kind=WrongFixKind.MUTANT, path=b"a", files={b"a": b"%d" % n}, operator="string" if n else "return"
+        )
+        for n in range(30)
+    ]
+    chosen = spread(attempts, ["hunk"] * 30, 20, random.Random(1))
+    assert sorted(attempt.operator for attempt in chosen) == ["return", "string", "string", "string"]
+
+
 def test_edits_that_overlap_are_refused():
     with pytest.raises(ValueError, match="overlaps"):
         edited(b"abcdef", [ByteEdit(0, 3, b""), ByteEdit(2, 4, b"")])
