@@ -15,13 +15,12 @@ _INERT = re.compile(
     rb"|(?:^|/)(?:authors|changes|changelog|contributors|copying|history|licen[cs]e|news|readme)"
     rb"(?:\.[a-z]+)?(?<!\.py)$"
     rb"|\.(?:md|rst|adoc|markdown|pyi)$"
-    rb"|\.(?:c|cc|cpp|cxx|h|hpp|pyx|pxd|pxi|rs|f|f90)$"
     rb"|^(?:\.github|\.circleci|\.azure-pipelines)/|(?:^|/)(?:\.[a-z_.-]+\.ya?ml|\.git[a-z]+)$"
-    rb"|(?:^|/)(?:setup\.py|manifest\.in|makefile|dockerfile|requirements[^/]*\.(?:txt|in))$",
+    rb"|(?:^|/)(?:manifest\.in|makefile|dockerfile|requirements[^/]*\.(?:txt|in))$",
     re.IGNORECASE,
 )
-"""Documentation and type stubs; sources of compiled code and what an installation reads, since a world isn't
-built again for a run; what services of the repository's host read."""
+"""Documentation and type stubs; lists of requirements, since nothing is installed for a run; what services of
+the repository's host read."""
 
 
 def same_program(old: bytes, new: bytes) -> bool:

@@ -25,6 +25,7 @@ from swequarry.records import (
     WrongFixKind,
     canonical_json,
 )
+from swequarry.verify.build_again import compiled_paths
 from swequarry.verify.candidate import Case
 from swequarry.verify.coverage_of_gold import Trace, coverage, read_trace, touched, tracing_tap
 from swequarry.verify.mutation_diff import ChangedFile
@@ -101,7 +102,8 @@ def measure_strength(
         return Failed(boundary=Boundary.SANDBOX, message=message), {}
     trace = _traced(ground)
     attempts, more = wrong_fixes(ground.files, f"{case.base} {case.after}", limits)
-    bounded = replace(ground, rig=_hurried(rig, first.duration_s))
+    builds = compiled_paths((*ground.gold.files, *ground.gold.removed))  # which take as long as they take
+    bounded = ground if builds else replace(ground, rig=_hurried(rig, first.duration_s))
     judged = _Judging(ground=bounded, trace=trace)
     with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
         fates = list(pool.map(judged.fate, attempts))
@@ -156,7 +158,7 @@ def judge(run: RunResult, judged: Sequence[TestId]) -> tuple[Fate, Mapping[str, 
     """Return what a run that may have stopped early says of a wrong fix."""
     bad = _not_passed(run, judged)
     seen: dict[str, Any] = {"duration_s": round(run.duration_s, 3)}
-    if RunProblem.UNSOUND_REPORT in run.problems:
+    if RunProblem.UNSOUND_REPORT in run.problems or (not run.passes and run.problems):
         return Fate.UNMEASURED, {**seen, "message": "; ".join(run.evidence)}
     if not bad:
         return Fate.SURVIVED, seen

@@ -49,6 +49,13 @@ def test_run_that_says_nothing_is_no_verdict(run_result, fate):
     assert judge(run_result, [TestId("a"), TestId("b")])[0] is fate
 
 
+def test_build_that_a_limit_ended_says_nothing_of_the_fix():
+    ended = RunResult(report=TestReport(framework="pytest"), passes=0, problems=(RunProblem.WALL_LIMIT,))
+    refused = RunResult(report=TestReport(framework="pytest"), passes=0)
+    assert judge(ended, [TestId("a")])[0] is Fate.UNMEASURED
+    assert judge(refused, [TestId("a")])[0] is Fate.KILLED
+
+
 def test_head_of_a_statement_isnt_its_body():
     source = (
         b"if (a and\n        b):\n    x = 1\nelse:\n    y = [\n        1,\n    ]\nwhile True:\n    pass\n"
