@@ -21,6 +21,8 @@ from swequarry.records.candidate import Candidate, Licence, Statement, Statement
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
 from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
+from swequarry.records.stability import Perturbation, Stability, TestStability, UnstableReason
+from swequarry.records.strength import Fate, GoldCoverage, Strength, WrongFix, WrongFixKind
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
 from swequarry.records.verification import (
     QuarantinedTest,
@@ -54,7 +56,9 @@ __all__ = [
     "Environment",
     "EnvironmentTry",
     "Evidence",
+    "Fate",
     "FoundFix",
+    "GoldCoverage",
     "HeldOut",
     "InitialState",
     "IssueLink",
@@ -63,6 +67,7 @@ __all__ = [
     "Licence",
     "LinkPlace",
     "MergeKind",
+    "Perturbation",
     "Provenance",
     "PullRecord",
     "QuarantinedTest",
@@ -71,19 +76,25 @@ __all__ = [
     "RepoRef",
     "Seal",
     "Snapshot",
+    "Stability",
     "State",
     "Statement",
     "StatementKind",
+    "Strength",
     "SubmoduleFiles",
     "Task",
     "TestId",
     "TestOutcome",
     "TestReport",
     "TestResult",
+    "TestStability",
     "TreeProof",
     "TreeSha",
+    "UnstableReason",
     "Verification",
     "Verifier",
+    "WrongFix",
+    "WrongFixKind",
     "canonical_json",
     "sha256_hex",
 ]

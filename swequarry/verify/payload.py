@@ -29,13 +29,25 @@ class Adapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tap:
+    """A source below `inside/` that changes how an adapter runs and not what it reports.
+
+    `wrap` names its function of settings and adapter that returns an adapter; `settings` is JSON.
+    """
+
+    source: str
+    wrap: str
+    settings: str = "null"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
     """What one process of a test run is told to do.
 
     `targets` are test files relative to /testbed; those absent in this state are left out by the
     session. `skip` are ids that need no run. `options` are those of the recipe's command for the
     framework; `script` is the file that a project runs its suite by, None where the framework is run
-    itself. `watch` are source files that must be imported from the checkout.
+    itself. `watch` are source files that must be imported from the checkout. The last tap is the outermost.
     """
 
     nonce: str
@@ -47,6 +59,7 @@ class Orders:
     seed: int = 0
     test_timeout_s: float = 300.0
     guard: str = ""
+    taps: tuple[Tap, ...] = ()
 
 
 def new_nonce() -> str:
@@ -77,6 +90,9 @@ def payload(orders: Orders, adapter: Adapter) -> bytes:
     if orders.guard:
         sources = (*sources, "survey.py", "guard.py")
         entry = f"guarded(json.loads({json.dumps(orders.guard)}), {entry})"
+    for tap in orders.taps:
+        sources = (*sources, tap.source)
+        entry = f"{tap.wrap}(json.loads({json.dumps(tap.settings)}), {entry})"
     literal = json.dumps(json.dumps(config))
     call = f"\nconfig = json.loads({literal})\nrun(config, start_watchdog, {entry})\n"
     return _program(sources) + call.encode("ascii")

@@ -43,14 +43,21 @@ class Rig:
         found = self.survey or _again(lambda: survey(self.backend, self.world, recipe, self.limits))
         return replace(self, survey=found), found
 
-    def run(self, delta: TreeDelta, targets: Sequence[str], recipe: Recipe, seed: int) -> RunResult:
-        """Run some test files in a fresh copy of the world, guarded.
+    def run(
+        self,
+        delta: TreeDelta,
+        targets: Sequence[str],
+        recipe: Recipe,
+        seed: int,
+        more: RunOptions = RunOptions(),  # noqa: B008 (frozen)
+    ) -> RunResult:
+        """Run some test files in a fresh copy of the world, guarded; `more` has other options than ours.
 
         Raises:
             SandboxError: the machinery broke, twice.
         """
         guard = self.survey.guard(recipe.test_framework) if self.survey is not None else ""
-        options = RunOptions(seed=seed, test_timeout_s=self.test_timeout_s, guard=guard)
+        options = replace(more, seed=seed, test_timeout_s=self.test_timeout_s, guard=guard)
         return _again(
             lambda: run_tests(self.backend, self.world, delta, targets, recipe, options, self.limits)
         )

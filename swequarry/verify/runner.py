@@ -11,7 +11,7 @@ from swequarry.sandbox.contract import PYTHON, Command, Limits, SandboxBackend, 
 from swequarry.verify.build_again import BuiltAgain, build_again
 from swequarry.verify.frameworks import invocation
 from swequarry.verify.passes import LIMIT_PROBLEMS, Progress, RunProblem
-from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, Orders, new_nonce, payload
+from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, Orders, Tap, new_nonce, payload
 from swequarry.verify.report import ModuleOrigin, read_channel
 
 _OUTPUT_TAIL = 256 * 1024
@@ -26,7 +26,7 @@ class RunOptions:
     seeds may differ, a run with the same seed shouldn't. `max_passes` bounds the processes of one run: each
     crash or timeout costs one. `watch` are source files that must be imported from /testbed. `leave_out` are
     tests that aren't run and aren't in the report. `guard` is `Orders.guard`: set where the code under test
-    may want to deceive.
+    may want to deceive. `taps` change how the tests are run.
     """
 
     seed: int = 0
@@ -35,6 +35,7 @@ class RunOptions:
     watch: tuple[str, ...] = ()
     leave_out: frozenset[TestId] = frozenset()
     guard: str = ""
+    taps: tuple[Tap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,7 @@ def _orders(progress: Progress, options: RunOptions) -> Orders:
         seed=options.seed,
         test_timeout_s=options.test_timeout_s,
         guard=options.guard,
+        taps=options.taps,
     )
 
 

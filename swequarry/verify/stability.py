@@ -1,0 +1,143 @@
+"""Say of each test whether it's stable, and what it depends on where it isn't: pure, from what runs showed.
+
+A test is unstable if any run of a state showed something else than most runs without perturbation. It has a
+name for that if one kind of perturbation always flips it and runs without any agree; and if its
+errors themselves tell of the network or of a limit.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from swequarry.records import (
+    Perturbation,
+    State,
+    TestId,
+    TestOutcome,
+    TestStability,
+    UnstableReason,
+)
+from swequarry.verify.passes import FAILING
+from swequarry.verify.signs import tells_of_network, tells_of_resources
+
+_REASONS: Mapping[Perturbation, UnstableReason] = {
+    Perturbation.SEED: UnstableReason.SEED,
+    Perturbation.ORDER: UnstableReason.ORDER,
+    Perturbation.ALONE: UnstableReason.ORDER,
+    Perturbation.SPREAD: UnstableReason.ORDER,
+    Perturbation.TIME_ZONE: UnstableReason.TIME,
+    Perturbation.YEAR_AHEAD: UnstableReason.TIME,
+    Perturbation.LEAP_DAY: UnstableReason.TIME,
+    Perturbation.LOCALE: UnstableReason.LOCALE,
+    Perturbation.ONE_CPU: UnstableReason.RESOURCE,
+    Perturbation.LOAD: UnstableReason.TIMING,
+    Perturbation.USER: UnstableReason.USER,
+    Perturbation.PATH: UnstableReason.PATH,
+}
+CLOCKS = frozenset({Perturbation.YEAR_AHEAD, Perturbation.LEAP_DAY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One run of a state: what was changed around it, and what each test that should have run did.
+
+    `turn` tells variants of a perturbation apart (another seed, another order). `hints` are
+    the tests whose failing may come from a limit, as the run itself showed.
+    """
+
+    state: State
+    perturbations: tuple[Perturbation, ...]
+    outcomes: Mapping[TestId, TestOutcome]
+    turn: int = 0
+    details: Mapping[TestId, str] = field(default_factory=dict)
+    hints: frozenset[TestId] = frozenset()
+
+    @property
+    def label(self) -> str:
+        """The perturbations as one word."""
+        return "+".join(sorted(p.value for p in self.perturbations)) or "none"
+
+
+def classify_stability(observations: Sequence[Observation]) -> tuple[TestStability, ...]:
+    """Return what the runs say of every test, by state and id; the order of the runs doesn't matter.
+
+    Tests that no run without perturbation had aren't in it.
+    """
+    found = []
+    for state in State:
+        own = [observation for observation in observations if observation.state is state]
+        tests = {t for o in own if not o.perturbations for t in o.outcomes}
+        found += [_TestRuns(test, own).verdict(state) for test in sorted(tests)]
+    return tuple(found)
+
+
+def steady_kind(outcome: TestOutcome) -> TestOutcome:
+    """Take all ways of failing for one, and tests that are away for failing ones."""
+    return TestOutcome.FAILED if outcome in FAILING or outcome is TestOutcome.MISSING else outcome
+
+
+class _TestRuns:
+    """The runs of one test in one state."""
+
+    def __init__(self, test: TestId, observations: Sequence[Observation]) -> None:
+        self.test = test
+        self.seen = [o for o in observations if test in o.outcomes]
+        plain = [self.kind(o) for o in self.seen if not o.perturbations]
+        self.normal = Counter(plain).most_common(1)[0][0]
+        self.wavers = len(set(plain)) > 1
+
+    def kind(self, observation: Observation) -> TestOutcome:
+        return steady_kind(observation.outcomes[self.test])
+
+    def verdict(self, state: State) -> TestStability:
+        flipped = tuple(p for p in Perturbation if self.flips(p))
+        artefact = Perturbation.CLOCK_CONTROL in flipped
+        flipped = tuple(
+            p for p in flipped if p is not Perturbation.CLOCK_CONTROL and not (artefact and p in CLOCKS)
+        )
+        by_label: dict[str, list[TestOutcome]] = {}
+        for observation in self.seen:
+            by_label.setdefault(observation.label, []).append(observation.outcomes[self.test])
+        passes = sum(o.outcomes[self.test] is TestOutcome.PASSED for o in self.seen)
+        return TestStability(
+            id=self.test,
+            state=state,
+            runs=len(self.seen),
+            passes=passes,
+            reason=self.reason(flipped, artefact=artefact),
+            flipped=flipped,
+            outcomes=tuple((label, tuple(outcomes)) for label, outcomes in sorted(by_label.items())),
+        )
+
+    def flips(self, perturbation: Perturbation) -> bool:
+        """Whether a variant of one perturbation alone always made a difference, and none did by chance."""
+        variants: dict[int, set[TestOutcome]] = {}
+        for observation in self.seen:
+            if observation.perturbations == (perturbation,):
+                variants.setdefault(observation.turn, set()).add(self.kind(observation))
+        steady = all(len(kinds) == 1 for kinds in variants.values())
+        return steady and any(self.normal not in kinds for kinds in variants.values())
+
+    def odd(self, *, artefact: bool) -> list[Observation]:
+        """Return the runs that show the test to be unstable."""
+        excused = CLOCKS | {Perturbation.CLOCK_CONTROL} if artefact else frozenset()
+        judged = [o for o in self.seen if not excused.intersection(o.perturbations)]
+        return [o for o in judged if self.kind(o) is not self.normal]
+
+    def reason(self, flipped: Sequence[Perturbation], *, artefact: bool) -> UnstableReason | None:
+        odd = self.odd(artefact=artefact)
+        if not odd and not self.wavers:
+            return None
+        failing = [o for o in (odd or self.seen) if self.kind(o) is TestOutcome.FAILED]
+        failing = failing or [o for o in self.seen if self.kind(o) is TestOutcome.FAILED]
+        details = [o.details.get(self.test, "") for o in failing]
+        if details and all(tells_of_network(detail) for detail in details):
+            return UnstableReason.NETWORK
+        if any(self.test in o.hints for o in failing) or (details and all(map(tells_of_resources, details))):
+            return UnstableReason.RESOURCE
+        if self.wavers:  # chance, unless a load takes it away
+            return UnstableReason.TIMING if flipped == (Perturbation.LOAD,) else UnstableReason.UNKNOWN
+        if Perturbation.ONE_CPU in flipped:
+            flipped = [p for p in flipped if p is not Perturbation.LOAD]
+        reasons = {_REASONS[p] for p in flipped}
+        return reasons.pop() if len(reasons) == 1 else UnstableReason.UNKNOWN

@@ -1,0 +1,126 @@
+import dataclasses
+import json
+
+import pytest
+from toy_task import GOLD, HIDDEN, toy_task
+from verify_worlds import run
+
+from swequarry.errors import SandboxError
+from swequarry.outcome import Accepted, Failed
+from swequarry.records import (
+    Fate,
+    Strength,
+    TestOutcome,
+    WrongFixKind,
+)
+from swequarry.verify.mutation_fixes import FixLimits
+from swequarry.verify.payload import Tap
+from swequarry.verify.strength import measure_strength
+
+FEW = FixLimits(hunks=9, files=1, bodies=3, mutants=3)
+NOTE = "toy/note.py"
+WEAK = {**GOLD, NOTE: "def note(text):\n    return text * 2\n", "README.md": "Money.\n"}
+
+
+def measured(tmp_path, limits=FEW, gold=WEAK, **more):
+    with toy_task(tmp_path, gold=gold, **more) as toy:
+        outcome, observed = measure_strength(toy.rig, toy.case, toy.blobs.put, limits, workers=2)
+        assert isinstance(outcome, Accepted), outcome
+        return outcome.value, observed, toy
+
+
+def fates(strength: Strength, kind: WrongFixKind) -> dict[str, Fate]:
+    return {f"{fix.path}:{fix.line}": fix.fate for fix in strength.wrong_fixes if fix.kind is kind}
+
+
+@pytest.fixture(scope="module")
+def weak(tmp_path_factory):
+    return measured(tmp_path_factory.mktemp("weak"))
+
+
+def test_hunk_that_no_hidden_test_needs_is_named(weak):
+    strength, _, toy = weak
+    assert [fix.path for fix in strength.survivors if fix.kind is WrongFixKind.FILE_LEFT_OUT] == [NOTE]
+    assert set(fates(strength, WrongFixKind.HUNK_LEFT_OUT).values()) == {Fate.KILLED}
+    (survivor,) = [fix for fix in strength.survivors if fix.kind is WrongFixKind.FILE_LEFT_OUT]
+    assert toy.blobs.get(survivor.diff).startswith(
+        b"diff --git a/toy/note.py b/toy/note.py\ndeleted file mode"
+    )
+
+
+def test_doing_nothing_is_rejected_and_prose_isnt_asked_for(weak):
+    strength, observed, _ = weak
+    assert fates(strength, WrongFixKind.NO_OP) == {":0": Fate.KILLED}
+    assert "README.md" not in {fix.path for fix in strength.survivors}
+    assert observed["wrong_fixes"][0]["by"] == "tests/test_money.py::test_add"
+
+
+def test_line_that_no_test_reaches_costs_no_run(weak):
+    strength, _, _ = weak
+    assert strength.coverage == dataclasses.replace(strength.coverage, whole=True)
+    assert (NOTE, 1) in strength.coverage.uncovered
+    unreached = [fix for fix in strength.wrong_fixes if fix.path == NOTE and fix.kind is WrongFixKind.MUTANT]
+    assert unreached
+    assert {fix.fate for fix in unreached} == {Fate.UNREACHED}
+
+
+def test_emptied_function_that_a_test_calls_is_rejected(weak):
+    strength, _, _ = weak
+    emptied = fates(strength, WrongFixKind.EMPTY_BODY)
+    assert {fate for place, fate in emptied.items() if not place.startswith(NOTE)} == {Fate.KILLED}
+
+
+def test_broken_machinery_isnt_a_survivor_nor_a_kill(tmp_path, monkeypatch):
+    with toy_task(tmp_path) as toy:
+        real, calls = toy.rig.backend.run_once, []
+
+        def run_once(*args):
+            calls.append(args)
+            if len(calls) > 2:
+                raise SandboxError("no namespace")
+            return real(*args)
+
+        monkeypatch.setattr(toy.rig.backend, "run_once", run_once)
+        outcome, _ = measure_strength(toy.rig, toy.case, toy.blobs.put, FixLimits(mutants=1, bodies=0))
+        assert {fix.fate for fix in outcome.value.wrong_fixes[1:]} == {Fate.UNMEASURED}
+        assert len(calls) == 2 + 4 * len(outcome.value.wrong_fixes[1:])
+
+
+def test_gold_that_fails_gives_no_strength(tmp_path):
+    with toy_task(
+        tmp_path, hidden={"tests/test_money.py": HIDDEN["tests/test_money.py"] + "\n        assert False\n"}
+    ) as toy:
+        outcome, _ = measure_strength(toy.rig, toy.case, toy.blobs.put, FEW)
+        assert isinstance(outcome, Failed)
+        assert "gold doesn't pass here" in outcome.message
+
+
+TWO = "def test_a():\n    assert False\ndef test_b():\n    pass\ndef test_c():\n    pass\n"
+
+
+def stop_at(*tests):
+    return (Tap(source="stopper.py", wrap="stopping", settings=json.dumps({"tests": tests})),)
+
+
+def test_run_ends_at_the_first_test_that_matters(tmp_path):
+    found = run(tmp_path, {"test_m.py": TWO}, taps=stop_at("test_m.py::test_a"), max_passes=1)
+    assert [r.outcome for r in found.report.results] == [
+        TestOutcome.FAILED,
+        TestOutcome.NOT_RUN,
+        TestOutcome.NOT_RUN,
+    ]
+    assert found.problems == ()
+
+
+def test_test_that_nobody_asked_about_doesnt_end_the_run(tmp_path):
+    found = run(tmp_path, {"test_m.py": TWO}, taps=stop_at("test_m.py::test_b"), max_passes=1)
+    assert [r.outcome for r in found.report.results] == [
+        TestOutcome.FAILED,
+        TestOutcome.PASSED,
+        TestOutcome.PASSED,
+    ]
+
+
+def test_missing_test_ends_the_run_before_any_other_is_run(tmp_path):
+    found = run(tmp_path, {"test_m.py": TWO}, taps=stop_at("test_m.py::test_gone"), max_passes=1)
+    assert {r.outcome for r in found.report.results} == {TestOutcome.NOT_RUN}

@@ -1,0 +1,37 @@
+"""docs/verdicts.md must define each word that the code uses, and no other."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from swequarry.records import Fate, TestOutcome, UnstableReason, WrongFixKind
+from swequarry.verify import classify, grade
+
+PAGE = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+
+
+def words_after(heading: str) -> set[str]:
+    """Return the words in back quotes in the first column of the first table below a text."""
+    table = PAGE.partition(heading)[2].lstrip().partition("|---|")[2].partition("\n\n")[0]
+    return {
+        word
+        for row in table.splitlines()[1:]
+        for word in re.findall(r"`(\w+)`", row.split("|")[1] if "|" in row else "")
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("## Outcomes of a test in one run", TestOutcome),
+        ("By the runs of verification", classify.Reason),
+        ("By the search for unstable tests", UnstableReason),
+        ("## Strength", WrongFixKind),
+        ("Two wrong fixes that give the same", Fate),
+        ("## Grading", grade.Verdict),
+        ("| `infra_failed` | nothing is known", grade.Reason),
+    ],
+)
+def test_table_defines_each_word_of_the_code_and_no_other(heading, words):
+    assert words_after(heading) == {word.value for word in words}

@@ -1,0 +1,175 @@
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from swequarry.records import Perturbation, State, TestId, TestOutcome, TestReport, TestResult, UnstableReason
+from swequarry.verify.runner import RunResult
+from swequarry.verify.stability import Observation, classify_stability
+from swequarry.verify.stability_search import DEEP, DEFAULT, Budget, Setting, find_unstable, stability_of
+
+P, R = Perturbation, UnstableReason
+PASSED, FAILED = TestOutcome.PASSED, TestOutcome.FAILED
+AFTER = State.AFTER
+TARGETS = tuple(f"tests/test_{number}.py" for number in range(8))
+
+
+@dataclass
+class Model:
+    """Stands for a project: which perturbation, in which variant, fails which test."""
+
+    tests: dict[str, object]
+    chance: random.Random = field(default_factory=lambda: random.Random(7))
+    settings: list[Setting] = field(default_factory=list)
+
+    def __call__(self, setting: Setting) -> RunResult:
+        self.settings.append(setting)
+        results = []
+        for test, behaves in self.tests.items():
+            path = test.partition("::")[0]
+            if path in setting.targets and test not in setting.leave_out:
+                detail = behaves(setting, self.chance) if behaves else None
+                outcome = PASSED if detail is None else FAILED
+                results.append(TestResult(id=TestId(test), outcome=outcome, detail=detail or ""))
+        cost_s = 10.0 * len(setting.targets) / len(TARGETS) * (3 if P.LOAD in setting.perturbations else 1)
+        return RunResult(report=TestReport(framework="pytest", results=tuple(results)), duration_s=cost_s)
+
+
+def when(*perturbations, detail="assert False"):
+    return lambda setting, _chance: detail if set(perturbations) & set(setting.perturbations) else None
+
+
+def in_variant(perturbation, turns):
+    return lambda setting, _: (
+        "assert False" if perturbation in setting.perturbations and setting.turn in turns else None
+    )
+
+
+def by_chance(detail="assert False", share=0.5):
+    return lambda _setting, chance: detail if chance.random() < share else None
+
+
+PLANTED = {
+    R.ORDER: [when(P.ORDER)] * 3 + [when(P.ORDER, P.ALONE)] * 2,
+    R.SEED: [in_variant(P.SEED, {0, 1, 3}), in_variant(P.SEED, {0, 2, 4})] * 2 + [in_variant(P.SEED, {1, 5})],
+    R.TIME: [when(P.YEAR_AHEAD), when(P.LEAP_DAY), when(P.TIME_ZONE), when(P.YEAR_AHEAD, P.LEAP_DAY), when(P.YEAR_AHEAD)],
+    R.LOCALE: [when(P.LOCALE)] * 5,
+    R.NETWORK: [by_chance("gaierror (network: socket.gaierror: -3)")] * 5,
+    R.TIMING: [when(P.LOAD)] * 5,
+    R.RESOURCE: [when(P.LOAD, P.ONE_CPU)] * 3 + [by_chance("OSError: [Errno 24] Too many open files")] * 2,
+    R.UNKNOWN: [by_chance()] * 5,
+}  # fmt: skip
+
+
+def planted() -> tuple[Model, dict[str, UnstableReason]]:
+    tests, named = {}, {}
+    for number, (reason, behaviours) in enumerate(PLANTED.items()):
+        for place, behaves in enumerate(behaviours):
+            name = f"{TARGETS[number]}::test_{reason.value}_{place}"
+            tests[name], named[name] = behaves, reason
+    for number in range(400):
+        tests[f"{TARGETS[number % 8]}::test_stable_{number}"] = None
+    return Model(tests), named
+
+
+@pytest.mark.parametrize(("budget", "wanted"), [(DEEP, 38), (DEFAULT, 36)])
+def test_planted_unstable_tests_are_found_and_no_stable_one_is_blamed(budget, wanted):
+    model, named = planted()
+    budget = Budget(factor=None) if budget is DEFAULT else budget
+    found = {
+        verdict.id: verdict.reason
+        for verdict in find_unstable(model, {AFTER: TARGETS}, budget).verdicts()
+        if verdict.reason
+    }
+    assert set(found) <= set(named)
+    assert sum(found.get(test) is reason for test, reason in named.items()) >= wanted
+
+
+def test_default_search_spends_no_more_than_eight_bare_runs():
+    model, named = planted()
+    search = find_unstable(model, {AFTER: TARGETS, State.BEFORE: TARGETS}, DEFAULT)
+    assert search.spent_s <= 8 * search.bare_s
+    assert not search.complete
+    assert {verdict.id for verdict in search.verdicts() if verdict.reason} == set(named)
+
+
+def test_search_stops_when_nothing_flips():
+    model = Model({f"{path}::test_{n}": None for path in TARGETS for n in range(5)})
+    search = find_unstable(model, {AFTER: TARGETS}, DEFAULT)
+    assert search.complete
+    assert [setting.perturbations for setting in model.settings][:2] == [(), ()]
+    assert len(model.settings) == 5
+    record = stability_of(search, lambda _data: "0" * 64)
+    assert (record.unstable, record.stable, record.runs) == ((), ((AFTER, 40),), 5)
+
+
+def test_only_the_files_of_suspects_are_run_again():
+    model = Model({f"{path}::test_{n}": None for path in TARGETS for n in range(5)})
+    model.tests[f"{TARGETS[3]}::test_9"] = when(P.LOCALE)
+    search = find_unstable(model, {AFTER: TARGETS}, DEFAULT)
+    assert [v.reason for v in search.verdicts() if v.reason] == [R.LOCALE]
+    assert {setting.targets for setting in model.settings if setting.perturbations == (P.LOCALE,)} == {
+        (TARGETS[3],)
+    }
+    assert stability_of(search, lambda _data: "0" * 64).quarantined == (f"{TARGETS[3]}::test_9",)
+
+
+def test_id_that_is_another_in_each_run_isnt_named_in_a_record():
+    path = TARGETS[0]
+
+    def start(setting):
+        model.tests = {f"{path}::test_now[{len(model.settings)}]": None, f"{path}::test_old[1]": None}
+        return model(setting)
+
+    model = Model({})
+    record = stability_of(find_unstable(start, {AFTER: TARGETS}, DEFAULT), lambda _data: "0" * 64)
+    assert record.quarantined == (f"{path}::test_now",)
+    assert [test.reason for test in record.unstable] == [R.UNKNOWN]
+
+
+def seen(*runs):
+    return [
+        Observation(
+            state=AFTER, perturbations=given, outcomes={TestId("t"): outcome}, details={TestId("t"): detail}
+        )
+        for given, outcome, detail in runs
+    ]
+
+
+def verdict(*runs):
+    (found,) = classify_stability(seen(*runs))
+    return found.reason
+
+
+def test_what_the_fake_clock_breaks_is_no_time_bomb():
+    calm = [((), PASSED, ""), ((P.YEAR_AHEAD,), FAILED, "TypeError")]
+    assert verdict(*calm) is R.TIME
+    assert verdict(*calm, ((P.CLOCK_CONTROL,), FAILED, "TypeError")) is None
+
+
+def test_failing_test_that_fails_for_another_reason_is_stable():
+    assert (
+        verdict(
+            ((), FAILED, "a"), ((P.SEED,), TestOutcome.ERROR, "b"), ((P.LOCALE,), TestOutcome.CRASHED, "")
+        )
+        is None
+    )
+
+
+def test_skip_under_a_perturbation_isnt_a_pass():
+    assert verdict(((), PASSED, ""), ((), PASSED, ""), ((P.LOCALE,), TestOutcome.SKIPPED, "")) is R.LOCALE
+
+
+def test_chance_isnt_named_after_the_perturbation_that_happened_to_be_there():
+    assert verdict(((), PASSED, ""), ((), FAILED, "x"), ((P.SEED,), FAILED, "x")) is R.UNKNOWN
+    assert verdict(((), PASSED, ""), ((P.SEED,), FAILED, "x"), ((P.SEED,), PASSED, "")) is R.UNKNOWN
+    assert verdict(((), PASSED, ""), ((P.SEED,), FAILED, "x"), ((P.LOCALE,), FAILED, "x")) is R.UNKNOWN
+
+
+def test_flip_that_only_a_group_shows_is_unstable_without_a_name():
+    assert verdict(((), PASSED, ""), ((P.SEED, P.ORDER), FAILED, "x"), ((P.SEED,), PASSED, "")) is R.UNKNOWN
+
+
+def test_slow_machine_isnt_blamed_where_one_processor_is_enough_to_fail():
+    assert verdict(((), PASSED, ""), ((P.LOAD,), FAILED, "x"), ((P.ONE_CPU,), FAILED, "x")) is R.RESOURCE
+    assert verdict(((), PASSED, ""), ((P.LOAD,), FAILED, "x"), ((P.ONE_CPU,), PASSED, "")) is R.TIMING
