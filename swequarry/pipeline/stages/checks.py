@@ -34,7 +34,7 @@ from swequarry.records import (
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.proofs import prove
 from swequarry.verify.rig import Rig
-from swequarry.verify.runner import RunResult
+from swequarry.verify.runner import RunOptions, RunResult
 
 _COSTS = ((2, 22), (1, 15), (0, 8))
 """Turns of twins, and how many runs of the tests they and the canaries cost at most: one for each of the four
@@ -88,8 +88,15 @@ class _WatchedRig(Rig):
 
     seen: list[RunResult] = field(default_factory=list)
 
-    def run(self, delta: TreeDelta, targets: Sequence[str], recipe: Recipe, seed: int) -> RunResult:
-        done = Rig.run(self, delta, targets, recipe, seed)
+    def run(
+        self,
+        delta: TreeDelta,
+        targets: Sequence[str],
+        recipe: Recipe,
+        seed: int,
+        more: RunOptions = RunOptions(),  # noqa: B008 (frozen)
+    ) -> RunResult:
+        done = Rig.run(self, delta, targets, recipe, seed, more)
         self.seen.append(done)
         return done
 

@@ -37,7 +37,7 @@ class Target:
 
     @cached_property
     def module(self) -> str | None:
-        """The file that the fix changes most functions of, or makes where it changes none; None without any."""
+        """The file that the fix changes most functions of, or makes where it changes none; None without."""
         known = [path for path in self.gold_files if path in self.files]
         return max(known or self.gold_files, key=lambda path: len(self._changed(path)), default=None)
 
