@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from swequarry.config import ExportSettings
-from swequarry.records import BlobHash, ContentHash, Task
+from swequarry.records import BlobHash, ContentHash, Task, TestId
 
 GetBlob: TypeAlias = Callable[[BlobHash], bytes]
 """Returns the bytes that a hash names; raises StorageError where they are gone or damaged."""
@@ -23,6 +23,8 @@ class LeaveOutReason(StrEnum):
     STATEMENT_FROM_COMMITS = "statement_from_commits"
     PATCH_NOT_UTF8 = "patch_not_utf8"
     NO_FAIL_TO_PASS_SURVIVES_PARSER = "no_fail_to_pass_survives_parser"
+    NO_IMAGE = "no_image"
+    ID_IS_NO_NAME = "id_is_no_name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,21 @@ class ImageReference:
 
     name: str
     digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicTask:
+    """What every format tells of a task, whatever its files look like. Patches are bytes."""
+
+    instance_id: str
+    repo: str
+    base_commit: str
+    problem_statement: str
+    patch: bytes
+    test_patch: bytes
+    fail_to_pass: tuple[TestId, ...]
+    pass_to_pass: tuple[TestId, ...]
+    image: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,4 +107,13 @@ class Exporter(Protocol):
         Raises:
             InputError: two tasks share an id, or `destination` holds something that isn't a dataset.
             StorageError: a blob is missing, or the folder can't be written; what was there stays.
+        """
+
+    def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
+        """Return the public fields of the tasks in a folder that `write` wrote, sorted by instance id.
+
+        What the tools of the format read is read, never the records beside it.
+
+        Raises:
+            InputError: a file of the format is missing or isn't what it should be; names it.
         """

@@ -41,11 +41,13 @@ def make_manifest(
     left_out: Sequence[LeftOut],
     files: Sequence[ExportedFile],
     settings: ExportSettings,
+    format_name: str,
 ) -> bytes:
-    """Return the manifest's bytes; `rows` are the instance ids that are rows of the dataset files."""
+    """Return the manifest's bytes; `rows` are the instance ids that the format's own files hold."""
     as_rows = set(rows)
     data: dict[str, Any] = {
         "name": settings.name,
+        "format": format_name,
         "schema_version": SCHEMA_VERSION,
         "dataset_sha256": dataset_hash(task.content_hash() for task in released),
         "counts": {

@@ -126,7 +126,12 @@ def _created(candidate: Candidate) -> tuple[str, str]:
     return iso_z(candidate.cutoff), "cutoff"
 
 
-def _image(task: Task, image: ImageReference | None) -> ImageReference | None:
+def image_of(task: Task, image: ImageReference | None) -> ImageReference | None:
+    """Return the image of a task, which may be none.
+
+    Raises:
+        InputError: the task was verified elsewhere.
+    """
     if image is not None and task.verification.backend != "docker":
         raise InputError(
             f"{task.instance_id} was verified in {task.verification.backend}, not in image {image.name}; "
@@ -187,7 +192,7 @@ def make_row(task: Task, get_blob: GetBlob, image: ImageReference | None = None)
         InputError: an image is named that the task wasn't verified in.
         StorageError: a patch or the lock is missing from the blob store.
     """
-    image = _image(task, image)
+    image = image_of(task, image)
     gold, test = get_blob(task.candidate.gold_patch), get_blob(task.verifier.test_patch)
     try:
         patches = gold.decode("utf-8"), test.decode("utf-8")

@@ -11,7 +11,6 @@ manifest.json              files and tasks with their hashes, tasks left out wit
 """
 
 import io
-import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,17 +21,18 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from swequarry.config import ExportSettings
-from swequarry.errors import InputError
 from swequarry.export.card import make_card
 from swequarry.export.columns import RowForm, arrow_schema, to_columns
 from swequarry.export.folder import replaced_folder
-from swequarry.export.interface import ExportedFile, Exporter, GetBlob, LeaveOutReason, LeftOut, Surroundings
+from swequarry.export.interface import ExportedFile, Exporter, GetBlob, LeftOut, PublicTask, Surroundings
 from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
+from swequarry.export.public import public_of_row
+from swequarry.export.reader import read_rows
 from swequarry.export.rows import Row, make_row
-from swequarry.records import StatementKind, Task, canonical_json
+from swequarry.export.selection import released, write_records
+from swequarry.records import Task
 
 DATA = "data"
-RECORDS = "records"
 _BLOCK = 1 << 20
 _NOTHING_AROUND = Surroundings()
 
@@ -46,16 +46,6 @@ class Selection:
     left_out: tuple[LeftOut, ...]
 
 
-def _commit_statement(task: Task) -> LeftOut:
-    return LeftOut(
-        instance_id=task.instance_id,
-        content_sha256=task.content_hash(),
-        reason=LeaveOutReason.STATEMENT_FROM_COMMITS,
-        detail="its statement was made from commit messages; "
-        "set export.include_statement_from_commits to let it in",
-    )
-
-
 def select(
     tasks: Sequence[Task], get_blob: GetBlob, settings: ExportSettings, surroundings: Surroundings
 ) -> Selection:
@@ -65,25 +55,14 @@ def select(
         InputError: two tasks share an instance id.
         StorageError: a patch is missing from the blob store.
     """
-    released: list[Task] = []
-    rows: list[Row] = []
-    left_out: list[LeftOut] = []
-    ordered = sorted(tasks, key=lambda task: task.instance_id)
-    for earlier, later in itertools.pairwise(ordered):
-        if earlier.instance_id == later.instance_id:
-            raise InputError(f"two tasks have the id {later.instance_id}; a dataset holds each id once")
-    for task in ordered:
-        from_commits = task.instruction.kind is StatementKind.COMMITS
-        if from_commits and not settings.include_statement_from_commits:
-            left_out.append(_commit_statement(task))
-            continue
-        released.append(task)
-        made = make_row(task, get_blob, surroundings.images.get(task.instance_id))
-        if isinstance(made, Row):
-            rows.append(made)
-        else:
-            left_out.append(made)
-    return Selection(released=tuple(released), rows=tuple(rows), left_out=tuple(left_out))
+    let_in, out = released(tasks, settings)
+    made = [make_row(task, get_blob, surroundings.images.get(task.instance_id)) for task in let_in]
+    out = (*out, *(row for row in made if not isinstance(row, Row)))
+    return Selection(
+        released=let_in,
+        rows=tuple(row for row in made if isinstance(row, Row)),
+        left_out=tuple(sorted(out, key=lambda item: item.instance_id)),
+    )
 
 
 def _json_lines(rows: Sequence[Row], form: RowForm) -> list[bytes]:
@@ -116,23 +95,6 @@ def _write_data(folder: Path, rows: Sequence[Row], form: RowForm) -> None:
     )
 
 
-def _write_records(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> None:
-    environments = folder / "environments"
-    environments.mkdir(parents=True)
-    lines = [canonical_json(task.to_json()) + b"\n" for task in tasks]
-    (folder / "tasks.jsonl").write_bytes(b"".join(lines))
-    for environment in {task.environment.identity(): task.environment for task in tasks}.values():
-        name = environment.identity()
-        (environments / f"{name}.lock").write_bytes(get_blob(environment.lock))
-        identity = {
-            "backend": environment.backend,
-            "python_version": environment.python_version,
-            "recipe": environment.recipe.to_json(),
-        }
-        text = json.dumps(identity, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
-        (environments / f"{name}.json").write_text(text, encoding="ascii")
-
-
 class SwebenchExporter:
     """The dataset format described at the top of this module."""
 
@@ -149,7 +111,7 @@ class SwebenchExporter:
         """Write the dataset; see `Exporter.write`."""
         selection = select(tasks, get_blob, settings, surroundings)
         with replaced_folder(destination) as folder:
-            _write_records(folder / RECORDS, selection.released, get_blob)
+            write_records(folder, selection.released, get_blob)
             (folder / DATA).mkdir()
             for form in RowForm:
                 _write_data(folder / DATA, selection.rows, form)
@@ -161,9 +123,15 @@ class SwebenchExporter:
                 left_out=selection.left_out,
                 files=describe_folder(folder),
                 settings=settings,
+                format_name=self.name,
             )
             (folder / MANIFEST).write_bytes(manifest)
             return describe_folder(folder)
+
+    def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
+        """Return the public fields of the rows; see `Exporter.read_back`."""
+        path = folder / DATA / f"{RowForm.LISTS.value}.parquet"
+        return tuple(public_of_row(row) for row in read_rows(path))
 
 
 EXPORTER: Exporter = SwebenchExporter()

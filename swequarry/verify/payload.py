@@ -82,6 +82,16 @@ def payload(orders: Orders, adapter: Adapter) -> bytes:
     return _program(sources) + call.encode("ascii")
 
 
+def shipped_program(adapter: Adapter) -> str:
+    """Return the program of a guarded run for a grader outside of this package.
+
+    It's as `payload` gives it, but `config` and `guard` are names that the grader defines before it. ASCII.
+    """
+    sources = ("channel.py", "watchdog.py", *adapter.sources, "survey.py", "guard.py")
+    call = f"\nrun(config, start_watchdog, guarded(guard, {adapter.entry}))\n"
+    return (_program(sources) + call.encode("ascii")).decode("ascii")
+
+
 def survey_program() -> bytes:
     """Return the program that says what a pristine world offers, as JSON on the report channel."""
     return _program(("survey.py",)) + f"\nsurvey({REPORT_FD})\n".encode("ascii")
