@@ -1,17 +1,25 @@
-"""Commands that write something: export, report, schema, gc."""
+"""Commands about what comes out: export, check, report, schema, gc."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from swequarry.cli.app import command_group
-from swequarry.cli.console import note, print_json
+from swequarry.cli.console import note, print_json, print_lines
 from swequarry.cli.options import Json, Workspace_
 from swequarry.cli.workspace import open_workspace
 from swequarry.config import Settings, parse_settings
-from swequarry.errors import ExitCode
+from swequarry.errors import ExitCode, UsageError
+from swequarry.export.adapters.harbor import HarborExporter
+from swequarry.export.check import check_folder
 from swequarry.export.columns import RowForm, arrow_schema
+from swequarry.export.formats import exporter_of
+from swequarry.export.images import read_images
+from swequarry.export.interface import Exporter
+from swequarry.export.push import plan_push
+from swequarry.export.push import push as send
 from swequarry.ledger.gc import collect
 from swequarry.pipeline.publish import export_run, read_run
 from swequarry.pipeline.reporting import last_run
@@ -24,25 +32,93 @@ group = command_group()
 def export(
     destination: Annotated[Path | None, typer.Argument(help="Folder; default: `dataset` of the run.")] = None,
     *,
+    format_: Annotated[
+        str, typer.Option("--format", "-f", help="swebench, swebench-repo, harbor, rebench or parquet.")
+    ] = "swebench",
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Images of tasks: what `images push --json` or `images build --json` printed."),
+    ] = None,
+    shared_verifier: Annotated[
+        bool, typer.Option("--shared-verifier", help="harbor: grade in the solver's container.")
+    ] = False,
     include_statement_from_commits: Annotated[
         bool, typer.Option(help="Also tasks whose statement was made from commit messages.")
     ] = False,
+    push: Annotated[
+        str | None, typer.Option(help="Then send it to this Hugging Face dataset repository, OWNER/NAME.")
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="A repository made by --push is public.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --push: say what would be sent.")] = False,
     workspace: Workspace_ = None,
     as_json: Json = False,
 ) -> int:
-    """Write the tasks of the newest run as a SWE-bench 5 dataset (JSONL and parquet)."""
+    """Write the tasks of the newest run as a dataset.
+
+    Formats that start containers (harbor, swebench-repo) need images: `--sandbox docker` and --images.
+
+    Example: `swequarry export out --format harbor --images images.json`
+    """
+    exporter = _exporter(format_, shared=shared_verifier)
+    if dry_run and push is None:
+        raise UsageError("--dry-run says what --push would send; give --push OWNER/NAME as well")
+    if format_ != "swebench" and destination is None:
+        raise UsageError("name a folder: the run's own `dataset` keeps the format swebench")
     opened = open_workspace(workspace)
     run = last_run(opened)
     settings = parse_settings(dict(run.settings)).export
     if include_statement_from_commits:
         settings = settings.model_copy(update={"include_statement_from_commits": True})
     folder = destination or opened.dataset
-    sha256 = export_run(opened, run.number, folder, settings)
+    known = read_images(images) if images else {}
+    sha256 = export_run(opened, run.number, folder, settings, exporter, known)
+    told = {"dataset": str(folder), "dataset_sha256": sha256, "format": exporter.name}
+    if push is not None:
+        told |= _pushed(folder, push, public=public, dry_run=dry_run)
     if as_json:
-        print_json({"dataset": str(folder), "dataset_sha256": sha256})
+        print_json(told)
     else:
-        typer.echo(f"dataset: {folder}\ndataset sha256: {sha256}")
+        print_lines(f"{name.replace('_', ' ')}: {value}" for name, value in told.items())
     return ExitCode.OK
+
+
+def _exporter(name: str, *, shared: bool) -> Exporter:
+    if not shared:
+        return exporter_of(name)
+    if name != "harbor":
+        raise UsageError("--shared-verifier is a mode of --format harbor")
+    return HarborExporter(shared=True)
+
+
+def _pushed(folder: Path, repository: str, *, public: bool, dry_run: bool) -> dict[str, str]:
+    plan = plan_push(folder, repository, private=not public)
+    if not dry_run:
+        return {"pushed": send(folder, plan)}
+    visible = "private" if plan.private else "public"
+    said = f"{len(plan.files)} files, {plan.size_bytes} bytes, to the {visible} dataset {plan.repository}"
+    return {"would_push": said}
+
+
+@group.command()
+def check(
+    folder: Annotated[Path, typer.Argument(help="An exported folder of any format.")],
+    *,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended without guessing.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Check an exported folder: files, hashes, schema, and each test id through the named log parser.
+
+    --fix writes back only bytes that have the hash of the manifest: data files made again from each other,
+    programs that every task has alike, and lost executable bits.
+    """
+    found = check_folder(folder, fix=fix)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        print_lines(f"mended: {path}" for path in found.mended)
+        print_lines(f"{item.path}: {item.problem}" for item in found.problems)
+        note(f"{found.format}, {found.tasks} tasks: {len(found.problems)} problems")
+    return ExitCode.FINDINGS if found.problems else ExitCode.OK
 
 
 @group.command()

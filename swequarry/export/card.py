@@ -42,7 +42,7 @@ def table_cell(value: object) -> str:
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>|#!~" else char for char in text)
 
 
-def _front_matter(rows: Sequence[Row], settings: ExportSettings) -> str:
+def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence[RowForm]) -> str:
     size = next((label for limit, label in _SIZES if len(rows) < limit), "100K<n<1M")
     data: dict[str, Any] = {
         "pretty_name": settings.name,
@@ -57,7 +57,7 @@ def _front_matter(rows: Sequence[Row], settings: ExportSettings) -> str:
                 **({"default": True} if form is RowForm.LISTS else {}),
                 "data_files": [{"split": SPLIT, "path": f"data/{form.value}.parquet"}],
             }
-            for form in RowForm
+            for form in forms
         ],
     }
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
@@ -68,11 +68,19 @@ def _counts(values: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def make_card(
-    rows: Sequence[Row], left_out: Sequence[LeftOut], settings: ExportSettings, surroundings: Surroundings
+    rows: Sequence[Row],
+    left_out: Sequence[LeftOut],
+    settings: ExportSettings,
+    surroundings: Surroundings,
+    forms: Sequence[RowForm] = tuple(RowForm),
+    *,
+    json_lines: bool = True,
 ) -> str:
     """Return the text of the card."""
     return _template().render(
-        front_matter=_front_matter(rows, settings),
+        front_matter=_front_matter(rows, settings, forms),
+        forms=[form.value for form in forms],
+        json_lines=json_lines,
         name=settings.name,
         rows=rows,
         split=SPLIT,

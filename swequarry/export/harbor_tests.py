@@ -6,6 +6,7 @@ Harbor uploads it into the verifier's container when grading begins; the solver'
 
 import json
 import shlex
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
@@ -15,7 +16,7 @@ from swequarry.git.patches import end_last_line, parse_patch
 from swequarry.git.paths import path_bytes
 from swequarry.records import CheckFile, Recipe, Task
 from swequarry.sandbox.contract import REPORT_FD
-from swequarry.verify.frameworks import invocation
+from swequarry.verify.frameworks import ADAPTERS, invocation
 from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, shipped_program, survey_program
 from swequarry.verify.pytestconfig import is_config
 from swequarry.verify.survey import Survey
@@ -76,6 +77,21 @@ def test_files(task: Task, get_blob: GetBlob, *, shared: bool) -> dict[str, byte
         TRUSTED_PATCH: _trusted(get_blob(task.candidate.gold_patch)),
         **checks.files,
     }
+
+
+def shared_programs(name: str) -> Iterator[bytes]:
+    """Yield what a file of `tests/` holds in every task that has it, by each mode and test framework."""
+    match name:
+        case "grade.py" | "grade_report.py":
+            yield (files("swequarry.export") / "inside" / name).read_bytes()
+        case "survey.py":
+            yield survey_program()
+        case "test.sh":
+            yield from (_TEST_SH.encode("ascii"), _SHARED_TEST_SH.encode("ascii"))
+        case "recorder.py":
+            yield from (shipped_program(adapter).encode("ascii") for adapter in ADAPTERS)
+        case _:
+            return
 
 
 def _trusted(gold: bytes) -> bytes:

@@ -4,7 +4,7 @@ An exporter turns tasks into a folder. It writes the folder whole or not at all,
 the same tasks, and names in its manifest every task that it was given and didn't write, with the reason.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -116,4 +116,17 @@ class Exporter(Protocol):
 
         Raises:
             InputError: a file of the format is missing or isn't what it should be; names it.
+        """
+
+    def problems(self, folder: Path) -> Iterable[tuple[str, str]]:
+        """Return (path, what is wrong) for what the format's own reader would stumble over.
+
+        Raises:
+            InputError: a file can't be read at all.
+        """
+
+    def restore(self, folder: Path, path: str) -> Iterable[bytes]:
+        """Return what the file at `path` may have held, as other files of the folder or the program say.
+
+        The caller knows the file's hash and takes nothing else.
         """

@@ -15,6 +15,7 @@ from swequarry.records import TestId
 
 PYTEST_PARSER = "parse_log_pytest_v2"
 UNITTEST_PARSER = "parse_log_django"
+PARSERS = frozenset({PYTEST_PARSER, UNITTEST_PARSER})
 EVAL_TYPE = "pass_and_fail"
 
 _COLOUR = re.compile(r"\[\d+m")

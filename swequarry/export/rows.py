@@ -7,13 +7,22 @@ row's log parser would cut.
 """
 
 import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
 from swequarry.errors import InputError
 from swequarry.export.interface import GetBlob, ImageReference, LeaveOutReason, LeftOut
-from swequarry.export.parsers import EVAL_TYPE, DroppedTest, log_parser, prints_instances, split_ids
+from swequarry.export.parsers import (
+    EVAL_TYPE,
+    PARSERS,
+    DroppedTest,
+    drop_reason,
+    log_parser,
+    prints_instances,
+    split_ids,
+)
 from swequarry.export.script import eval_script
 from swequarry.records import Candidate, QuarantinedTest, Task, TestId
 
@@ -263,3 +272,24 @@ def _left_out(task: Task, reason: LeaveOutReason, detail: str) -> LeftOut:
     return LeftOut(
         instance_id=task.instance_id, content_sha256=task.content_hash(), reason=reason, detail=detail
     )
+
+
+def row_problems(path: str, rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """Yield (path, what is wrong) for rows that the tools of the format can't grade.
+
+    Each id must come back whole through the parser that its row names.
+    """
+    seen: set[str] = set()
+    for row in rows:
+        if row.instance_id in seen:
+            yield path, f"{row.instance_id} is there twice"
+        seen.add(row.instance_id)
+        if row.log_parser not in PARSERS:
+            yield path, f"{row.instance_id}: no log parser {row.log_parser!r} is known"
+            continue
+        if not row.fail_to_pass:
+            yield path, f"{row.instance_id}: no FAIL_TO_PASS, so nothing grades it"
+        for test in (*row.fail_to_pass, *row.pass_to_pass):
+            reason = drop_reason(test, parser=row.log_parser)
+            if reason is not None:
+                yield path, f"{row.instance_id}: {row.log_parser} loses {test!r} ({reason.value})"

@@ -10,9 +10,10 @@ manifest.json              files and tasks with their hashes, tasks left out wit
 ```
 """
 
+import contextlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,14 +22,15 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from swequarry.config import ExportSettings
+from swequarry.errors import InputError
 from swequarry.export.card import make_card
 from swequarry.export.columns import RowForm, arrow_schema, to_columns
 from swequarry.export.folder import replaced_folder
-from swequarry.export.interface import ExportedFile, Exporter, GetBlob, LeftOut, PublicTask, Surroundings
+from swequarry.export.interface import ExportedFile, GetBlob, LeftOut, PublicTask, Surroundings
 from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
 from swequarry.export.public import public_of_row
 from swequarry.export.reader import read_rows
-from swequarry.export.rows import Row, make_row
+from swequarry.export.rows import Row, make_row, row_problems
 from swequarry.export.selection import released, write_records
 from swequarry.records import Task
 
@@ -86,19 +88,25 @@ def _table(lines: Sequence[bytes], form: RowForm) -> pa.Table:
     return table.select(schema.names).combine_chunks()
 
 
-def _write_data(folder: Path, rows: Sequence[Row], form: RowForm) -> None:
+def _data(name: str, rows: Sequence[Row]) -> bytes:
+    """Return the bytes of a data file, whose name says form and kind."""
+    path = Path(name)
+    form = RowForm(path.stem)
     lines = _json_lines(rows, form)
-    (folder / f"{form.value}.jsonl").write_bytes(b"".join(lines))
-    table = _table(lines, form)
-    pq.write_table(
-        table, folder / f"{form.value}.parquet", compression="zstd", row_group_size=1000, version="2.6"
-    )
+    if path.suffix == ".jsonl":
+        return b"".join(lines)
+    written = io.BytesIO()
+    pq.write_table(_table(lines, form), written, compression="zstd", row_group_size=1000, version="2.6")
+    return written.getvalue()
 
 
+@dataclass(frozen=True, slots=True)
 class SwebenchExporter:
-    """The dataset format described at the top of this module."""
+    """The dataset format described at the top of this module; fewer forms and no JSONL make it smaller."""
 
-    name = "swebench"
+    name: str = "swebench"
+    forms: tuple[RowForm, ...] = tuple(RowForm)
+    json_lines: bool = True
 
     def write(
         self,
@@ -113,9 +121,16 @@ class SwebenchExporter:
         with replaced_folder(destination) as folder:
             write_records(folder, selection.released, get_blob)
             (folder / DATA).mkdir()
-            for form in RowForm:
-                _write_data(folder / DATA, selection.rows, form)
-            card = make_card(selection.rows, selection.left_out, settings, surroundings)
+            for name in self._data_files():
+                (folder / name).write_bytes(_data(name, selection.rows))
+            card = make_card(
+                selection.rows,
+                selection.left_out,
+                settings,
+                surroundings,
+                self.forms,
+                json_lines=self.json_lines,
+            )
             (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
             manifest = make_manifest(
                 released=selection.released,
@@ -128,11 +143,24 @@ class SwebenchExporter:
             (folder / MANIFEST).write_bytes(manifest)
             return describe_folder(folder)
 
+    def _data_files(self) -> tuple[str, ...]:
+        kinds = ("jsonl", "parquet") if self.json_lines else ("parquet",)
+        return tuple(f"{DATA}/{form.value}.{kind}" for form in self.forms for kind in kinds)
+
     def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
         """Return the public fields of the rows; see `Exporter.read_back`."""
-        path = folder / DATA / f"{RowForm.LISTS.value}.parquet"
+        path = folder / DATA / f"{self.forms[0].value}.parquet"
         return tuple(public_of_row(row) for row in read_rows(path))
 
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the rows; see `Exporter.problems`."""
+        path = f"{DATA}/{self.forms[0].value}.parquet"
+        yield from row_problems(path, read_rows(folder / path))
 
-EXPORTER: Exporter = SwebenchExporter()
-"""Every format's module offers its exporter under this name."""
+    def restore(self, folder: Path, path: str) -> Iterator[bytes]:
+        """Yield a data file made again from each of the others; see `Exporter.restore`."""
+        if path not in self._data_files():
+            return
+        for other in self._data_files():
+            with contextlib.suppress(InputError):
+                yield _data(path, read_rows(folder / other))

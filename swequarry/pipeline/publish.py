@@ -1,11 +1,12 @@
 """Writes the dataset and the report of a run."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from swequarry.config import ExportSettings, parse_settings
-from swequarry.export.interface import FunnelLine, Surroundings
+from swequarry.export.interface import Exporter, FunnelLine, ImageReference, Surroundings
 from swequarry.export.manifest import MANIFEST
 from swequarry.export.swebench import SwebenchExporter
 from swequarry.pipeline.reporting import Reporter, last_run, tasks_of
@@ -14,6 +15,8 @@ from swequarry.report.counts import ends
 from swequarry.report.html import write_report
 from swequarry.report.model import ReportData
 from swequarry.report.text import funnel_rows
+
+_DEFAULT = SwebenchExporter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,16 @@ def read_run(workspace: Workspace, number: int | None = None) -> ReportData:
 
 
 def export_run(
-    workspace: Workspace, number: int, destination: Path, settings: ExportSettings | None = None
+    workspace: Workspace,
+    number: int,
+    destination: Path,
+    settings: ExportSettings | None = None,
+    exporter: Exporter = _DEFAULT,
+    images: Mapping[str, ImageReference] | None = None,
 ) -> str:
     """Write the tasks of a run as a dataset folder and return the dataset's hash.
+
+    `images` are those in which tasks were verified, by instance id.
 
     Raises:
         InputError: the destination holds something that isn't a dataset.
@@ -50,9 +60,9 @@ def export_run(
     """
     run = next(run for run in workspace.ledger.runs() if run.number == number)
     chosen = settings or parse_settings(dict(run.settings)).export
-    surroundings = Surroundings(funnel=_funnel(read_run(workspace, number)))
+    surroundings = Surroundings(funnel=_funnel(read_run(workspace, number)), images=images or {})
     tasks = tasks_of(workspace, number)
-    SwebenchExporter().write(tasks, workspace.blobs.get, destination, chosen, surroundings)
+    exporter.write(tasks, workspace.blobs.get, destination, chosen, surroundings)
     sha256, _ = _manifest_facts(destination / MANIFEST)
     return sha256 or ""
 

@@ -39,6 +39,7 @@ _DJANGO = Adapter(
     sources=("unittest_recorder.py", "script_recorder.py"),
     entry="lambda session, files: run_script(session, files, config['script'], Recording)",
 )
+ADAPTERS = (_PYTEST, _UNITTEST, _DJANGO)
 _PYTEST_NAMES = ("pytest", "py.test")
 
 

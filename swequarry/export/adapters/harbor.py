@@ -15,9 +15,9 @@ solver could write is put back from a copy that only root can read. A task witho
 """
 
 import json
-import re
+import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,25 +25,24 @@ from typing import Any
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError
 from swequarry.export.folder import replaced_folder
-from swequarry.export.harbor_tests import TASK_FILE, TEST_PATCH, test_files
+from swequarry.export.harbor_tests import TASK_FILE, TEST_PATCH, shared_programs, test_files
 from swequarry.export.interface import (
     ExportedFile,
     Exporter,
     GetBlob,
     ImageReference,
-    LeaveOutReason,
     LeftOut,
     PublicTask,
     Surroundings,
 )
 from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
+from swequarry.export.names import is_folder_name, no_image, no_name
 from swequarry.export.rows import image_of, visible_text
-from swequarry.export.selection import left_out, released, write_records
+from swequarry.export.selection import released, write_records
 from swequarry.records import Task
 
 TASKS = "tasks"
 SCHEMA = "1.4"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _USER = "sandbox"
 _PATCH = "/logs/artifacts/agent.patch"
 _NOTHING_AROUND = Surroundings()
@@ -94,7 +93,7 @@ class HarborExporter:
                 image = image_of(task, surroundings.images.get(task.instance_id))
                 problem = _obstacle(task, image)
                 if image is None or problem is not None:
-                    more.append(problem or _no_image(task))
+                    more.append(problem or no_image(task))
                     continue
                 self._write_task(folder / TASKS / task.instance_id, task, get_blob, image)
                 exported.append(task.instance_id)
@@ -155,24 +154,35 @@ class HarborExporter:
 
     def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
         """Return the public fields of the exported tasks; see `Exporter.read_back`."""
-        return tuple(_read_task(place) for place in sorted((folder / TASKS).glob("*/task.toml")))
+        places = sorted((folder / TASKS).glob("*/task.toml"), key=lambda place: place.parent.name)
+        return tuple(_read_task(place) for place in places)
+
+    def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield what Harbor couldn't run; see `Exporter.problems`."""
+        for task in self.read_back(folder):
+            path = f"{TASKS}/{task.instance_id}"
+            for name in ("tests/test.sh", "solution/solve.sh"):
+                if not os.access(folder / path / name, os.X_OK):
+                    yield f"{path}/{name}", "can't be executed"
+            if not task.fail_to_pass:
+                yield f"{path}/tests/{TASK_FILE}", "no FAIL_TO_PASS, so nothing grades it"
+            if not task.problem_statement.strip():
+                yield f"{path}/instruction.md", "empty"
+
+    def restore(self, folder: Path, path: str) -> Iterator[bytes]:
+        """Yield the programs that every task has alike; see `Exporter.restore`."""
+        del folder
+        parts = path.split("/")
+        if parts[0] == TASKS and parts[2:3] == ["tests"]:
+            yield from shared_programs(parts[-1])
+        elif parts[0] == TASKS and parts[-1] == "solve.sh":
+            yield _SOLVE.encode()
 
 
 def _obstacle(task: Task, image: ImageReference | None) -> LeftOut | None:
     if image is None:
-        return _no_image(task)
-    if not _NAME.fullmatch(task.instance_id):
-        detail = "its id can't be the name of a folder: letters, digits, dot, dash and underscore only"
-        return left_out(task, LeaveOutReason.ID_IS_NO_NAME, detail)
-    return None
-
-
-def _no_image(task: Task) -> LeftOut:
-    detail = (
-        f"verified in {task.verification.backend} and no image is named; verify it with the docker sandbox, "
-        "run `swequarry images build --json` or `images push --json`, and give its output with --images"
-    )
-    return left_out(task, LeaveOutReason.NO_IMAGE, detail)
+        return no_image(task)
+    return None if is_folder_name(task.instance_id) else no_name(task)
 
 
 def _metadata(task: Task, image: ImageReference) -> dict[str, Any]:
