@@ -40,7 +40,11 @@ COMMANDS: Final = {
     ),
     "export": (
         "output_commands",
-        "Write the tasks of the newest run as a SWE-bench 5 dataset (JSONL and parquet).",
+        "Write the tasks of the newest run as a dataset.",
+    ),
+    "check": (
+        "output_commands",
+        "Check an exported folder: files, hashes, schema, and each test id through the named log parser.",
     ),
     "report": (
         "output_commands",

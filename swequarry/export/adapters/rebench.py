@@ -2,12 +2,12 @@
 
 ```
 README.md                  the card; one config, `default`
-data/tasks.jsonl, .parquet the same rows: FAIL_TO_PASS and PASS_TO_PASS are lists, `install_config` and `meta` structs
+data/tasks.jsonl, .parquet the same rows: test lists are lists, `install_config` and `meta` are structs
 records/, manifest.json    as in every dataset of ours
 ```
-`pr_description` and the model's judgements in `meta` are null: nothing here measures them. That project's own
-evaluator works in a folder named as the repository and compares the set of passed tests as a whole; our images
-have /testbed, so `install_config.test_cmd` says where it runs.
+`pr_description` and a model's judgements in `meta` are null: nothing here measures them. That project's own
+evaluator works in a folder named as the repository, our images have /testbed: `install_config.test_cmd` says
+where it runs.
 """
 
 import io
