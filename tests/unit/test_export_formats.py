@@ -172,3 +172,28 @@ def test_settings_of_pytest_in_the_gold_patch_are_grading_s_and_not_the_solver_s
     write("harbor", blobs, [task], tmp_path / "d")
     trusted = (tmp_path / "d/tasks" / task.instance_id / "tests/trusted.patch").read_bytes()
     assert trusted == b"".join(section % {b"n": name} for name in (b"pkg/conftest.py", b"setup.cfg"))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_b045_b047_b049_b050_unstable_tests_are_in_no_list_of_any_format(tmp_path, name):
+    blobs = Blobs()
+    reasons = ("unstable_id", "time", "mixed outcomes", "network")
+    flaky = tuple((f"tests/test_a.py::test_{n}", reason) for n, reason in enumerate(reasons))
+    task = make_task(blobs, quarantined=flaky, backend="docker")
+    (read,) = write(name, blobs, [task], tmp_path / "d").read_back(tmp_path / "d")
+    assert not {test for test, _ in flaky} & {*read.fail_to_pass, *read.pass_to_pass}
+
+
+def test_b049_unstable_tests_are_left_out_of_the_graded_run_of_a_harbor_task(tmp_path):
+    blobs = Blobs()
+    task = make_task(blobs, quarantined=(("tests/test_a.py::test_hangs", "timing"),), backend="docker")
+    write("harbor", blobs, [task], tmp_path / "d")
+    orders = json.loads((tmp_path / "d/tasks" / task.instance_id / "tests/task.json").read_text())
+    assert orders["leave_out"] == ["tests/test_a.py::test_hangs"]
+
+
+def test_b067_row_says_which_tests_were_looked_at():
+    blobs = Blobs()
+    task = make_task(blobs)
+    row = make_row(replace(task, verification=replace(task.verification, scope="full")), blobs.get_blob)
+    assert row.verification.scope == "full"

@@ -65,12 +65,16 @@ class Report:
         if self.running is not None or len(self.runs.get(test, ())) >= self.known.get(test, 0):
             raise UnsoundError("%r began out of place" % test)
         self.runs.setdefault(test, []).append([])
-        self.numbers[record.get("number")] = test
+        if type(record.get("number")) is not int:
+            raise UnsoundError("%r has no number" % test)
+        self.numbers[record["number"]] = test
         self.running = test
 
     def on_phase(self, record):
         done = self._current(record)
         when = record.get("when")
+        if record.get("outcome") not in ("passed", "failed", "skipped"):
+            raise UnsoundError("%r: unknown outcome" % self.running)
         if when not in PHASES[len(done) and PHASES.index(done[-1][0]) + 1 :]:
             raise UnsoundError("%r: phase %r out of place" % (self.running, when))
         done.append((when, record.get("outcome") == "passed" and record.get("xfail") is False))
