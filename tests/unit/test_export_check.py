@@ -5,7 +5,10 @@ import json
 import pytest
 from task_factory import Blobs, make_task
 from test_export_formats import FORMATS, around, contents, write
+from typer.testing import CliRunner
 
+from swequarry.cli.app import app
+from swequarry.config import ExportSettings
 from swequarry.errors import InputError, UsageError
 from swequarry.export.adapters.harbor import HarborExporter
 from swequarry.export.check import check_folder
@@ -106,8 +109,6 @@ def test_folder_of_an_unknown_format_is_refused_by_name(tmp_path):
 def test_shared_mode_is_a_whole_dataset_too(tmp_path):
     blobs = Blobs()
     task = make_task(blobs, backend="docker")
-    from swequarry.config import ExportSettings
-
     HarborExporter(shared=True).write([task], blobs.get_blob, tmp_path / "d", ExportSettings(), around(task))
     assert said(tmp_path / "d") == []
 
@@ -139,3 +140,14 @@ def test_push_of_a_damaged_folder_or_to_no_repository_is_refused_before_anything
     (tmp_path / "d/README.md").write_text("changed")
     with pytest.raises(UsageError, match=r"README\.md: changed"):
         plan_push(tmp_path / "d", "acme/widgets", private=True)
+
+
+def test_command_says_what_is_wrong_and_ends_with_findings(tmp_path):
+    blobs = Blobs()
+    write("parquet", blobs, [make_task(blobs, backend="docker")], tmp_path / "d")
+    whole = CliRunner().invoke(app, ["check", str(tmp_path / "d"), "--json"])
+    assert (whole.exit_code, json.loads(whole.stdout)["problems"]) == (0, [])
+    (tmp_path / "d/README.md").unlink()
+    broken = CliRunner().invoke(app, ["check", str(tmp_path / "d")])
+    assert broken.exit_code == 1
+    assert "README.md: missing" in broken.stdout
