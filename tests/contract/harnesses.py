@@ -70,4 +70,4 @@ class Harbor:
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         argv = [str(self.program), *words]
-        return subprocess.run(argv, check=False, capture_output=True, text=True, env=self.env, timeout=280)
+        return subprocess.run(argv, check=False, capture_output=True, text=True, env=self.env, timeout=600)

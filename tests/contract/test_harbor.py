@@ -10,7 +10,7 @@ from swequarry.config import ExportSettings
 from swequarry.export.adapters.harbor import HarborExporter
 from swequarry.export.interface import ImageReference, Surroundings
 
-pytestmark = [pytest.mark.docker, pytest.mark.index, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker, pytest.mark.index, pytest.mark.timeout(900)]
 DIGEST = "registry.example/tasks/toy@sha256:" + "a" * 64
 
 

@@ -5,9 +5,8 @@ import json
 import pytest
 from task_factory import Blobs, make_task
 from test_export_formats import FORMATS, around, contents, write
-from typer.testing import CliRunner
 
-from swequarry.cli.app import app
+from swequarry.cli.main import run
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError, UsageError
 from swequarry.export.adapters.harbor import HarborExporter
@@ -142,12 +141,18 @@ def test_push_of_a_damaged_folder_or_to_no_repository_is_refused_before_anything
         plan_push(tmp_path / "d", "acme/widgets", private=True)
 
 
-def test_command_says_what_is_wrong_and_ends_with_findings(tmp_path):
+def test_command_says_what_is_wrong_and_ends_with_findings(tmp_path, capsys):
     blobs = Blobs()
     write("parquet", blobs, [make_task(blobs, backend="docker")], tmp_path / "d")
-    whole = CliRunner().invoke(app, ["check", str(tmp_path / "d"), "--json"])
-    assert (whole.exit_code, json.loads(whole.stdout)["problems"]) == (0, [])
+    assert run(["check", str(tmp_path / "d"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["problems"] == []
     (tmp_path / "d/README.md").unlink()
-    broken = CliRunner().invoke(app, ["check", str(tmp_path / "d")])
-    assert broken.exit_code == 1
-    assert "README.md: missing" in broken.stdout
+    assert run(["check", str(tmp_path / "d")]) == 1
+    assert "README.md: missing" in capsys.readouterr().out
+
+
+def test_dry_run_without_a_push_and_a_mode_of_another_format_are_wrong_use(capsys):
+    assert run(["export", "x", "--dry-run"]) == 2
+    assert run(["export", "x", "--format", "parquet", "--shared-verifier"]) == 2
+    assert run(["export", "--format", "harbor"]) == 2
+    assert "name a folder" in capsys.readouterr().err
