@@ -7,6 +7,7 @@ run. They're pure Python.
 import importlib.metadata
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from swequarry.delta import FileContent, TreeDelta
 from swequarry.export.interface import ImageReference, Surroundings
 from swequarry.records import CommitSha, Task
 from swequarry.sandbox.backends import open_backend
-from swequarry.sandbox.contract import ENVIRONMENT, Command, Limits
+from swequarry.sandbox.contract import ENVIRONMENT, Command, Interpreter, Limits
 from swequarry.sandbox.docker_backend import DockerBackend
 from swequarry.sandbox.task_image import Wanted, build_task_image
 
@@ -62,24 +63,32 @@ def difference(folder: Path, *layers: dict[str, str]) -> bytes:
     return patch
 
 
-def site_packages() -> dict[bytes, FileContent]:
+def choose_python(backend: DockerBackend) -> Interpreter:
+    """Return the image's Python of this run's version, else its newest: the packages are of this run."""
+    ours = sys.version_info[:2]
+    found = [(tuple(map(int, p.version.split(".")[:2])), p) for p in backend.interpreters()]
+    return max(found, key=lambda pair: (pair[0] == ours, pair[0]))[1]
+
+
+def site_packages(python: Interpreter) -> dict[bytes, FileContent]:
     found = {}
+    minor = ".".join(python.version.split(".")[:2])
     for name in NEEDED:
         for file in importlib.metadata.files(name) or ():
             path = Path(str(file.locate()))
             if ".." not in file.parts and "__pycache__" not in file.parts and path.is_file():
-                place = f"env/lib/python3.11/site-packages/{file.as_posix()}"
+                place = f"env/lib/python{minor}/site-packages/{file.as_posix()}"
                 found[place.encode()] = FileContent(data=path.read_bytes())
     return found
 
 
 def make_image(backend: DockerBackend, tree: Path, tag: str) -> str:
-    python = next(p for p in backend.interpreters() if p.version.startswith("3.11."))
+    python = choose_python(backend)
     bare = backend.import_tree(tree, "contract-bare")
     with backend.create(bare, interpreter=python) as sandbox:
         argv = (python.path, "-m", "venv", "--without-pip", f"{ENVIRONMENT}/env")
         assert sandbox.run(Command(argv=argv), LIMITS).ok
-        sandbox.put(TreeDelta(files=site_packages()), root=ENVIRONMENT)
+        sandbox.put(TreeDelta(files=site_packages(python)), root=ENVIRONMENT)
         shown = sandbox.run(Command(argv=("python", "-m", "pytest", "--version")), LIMITS)
         assert shown.ok, shown
         sandbox.commit("contract-toy")

@@ -176,10 +176,14 @@ class RebenchExporter:
 
     def problems(self, folder: Path) -> Iterator[tuple[str, str]]:
         """Yield ids that the named parser loses; see `Exporter.problems`."""
-        for task in self.read_back(folder):
+        for number, columns in _rows(folder):
+            task = _public(columns, f"{folder / PARQUET}: row {number}")
+            if (columns.get("install_config") or {}).get("log_parser") != _PARSERS[PYTEST_PARSER]:
+                continue
             for test in (*task.fail_to_pass, *task.pass_to_pass):
-                if drop_reason(test) is not None and "::" in test:
-                    yield PARQUET, f"{task.instance_id}: the log parser loses {test!r}"
+                reason = drop_reason(test)
+                if reason is not None:
+                    yield PARQUET, f"{task.instance_id}: the log parser loses {test!r} ({reason.value})"
 
     def restore(self, folder: Path, path: str) -> Iterator[bytes]:
         """Yield a data file made again from the other; see `Exporter.restore`."""
