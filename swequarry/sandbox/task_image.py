@@ -27,6 +27,8 @@ LABEL_WORLD, LABEL_BASE = "swequarry.made-from", "swequarry.base"
 LABEL_ENVIRONMENT, LABEL_LOCK = "swequarry.environment", "swequarry.lock"
 _ENVIRONMENTS = "swequarry/environment"
 _VARIABLES = ("PATH", "LANG", "LC_ALL", "PYTHONDONTWRITEBYTECODE")
+_GIT_MAY_READ = {"COUNT": "1", "KEY_0": "safe.directory", "VALUE_0": TESTBED}
+"""Harnesses work as root, whom git refuses the checkout of another user (git-config, safe.directory)."""
 _CHUNK = 1 << 20
 
 
@@ -199,6 +201,7 @@ class _Builder:
         repository, _, version = name.rpartition(":")
         changes = ['CMD ["/bin/sh"]', "ENTRYPOINT []", "USER root", f"WORKDIR {TESTBED}"]
         changes += [f"ENV {key}={BASE_ENVIRONMENT[key]}" for key in _VARIABLES]
+        changes += [f"ENV GIT_CONFIG_{key}={value}" for key, value in _GIT_MAY_READ.items()]
         named = {**labels, LABEL_PYTHONS: "", LABEL_BASE: self._base}
         changes += [f'LABEL {key}="{value}"' for key, value in named.items()]
         with engine_trouble(f"commit {name}"):

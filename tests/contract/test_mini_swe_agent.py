@@ -10,7 +10,6 @@ from harnesses import MINI_SWE_AGENT, TAG, export, tool
 
 pytestmark = [pytest.mark.docker, pytest.mark.index, pytest.mark.timeout(600)]
 FIX = "sed -i 's/return a - b/return a + b/' toy/money.py"
-SAFE = "git -c safe.directory=/testbed"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && cat patch.txt"
 
 
@@ -22,7 +21,7 @@ def test_mini_swe_agent_works_in_the_image_that_the_row_names(toy, toys, pytestc
     binaries = tool(pytestconfig.cache, "mini-swe-agent", MINI_SWE_AGENT, (3, 10))
     dataset = export("swebench", {"gold": toys["gold"]}, tmp_path / "d")
     model = {"model_class": "deterministic", "model_name": "scripted", "cost_per_call": 0.0}
-    outputs = [said(f"{FIX} && {SAFE} diff -- toy > patch.txt"), said(SUBMIT)]
+    outputs = [said(f"{FIX} && git diff -- toy > patch.txt"), said(SUBMIT)]
     (tmp_path / "model.yaml").write_text(yaml.safe_dump({"model": {**model, "outputs": outputs}}))
     argv = [str(binaries / "python"), "-m", "minisweagent.run.benchmarks.swebench", "--subset", str(dataset)]
     argv += ["--split", "test", "-o", str(tmp_path / "out"), "-c", "swebench.yaml"]
@@ -42,7 +41,6 @@ def test_mini_swe_agent_works_in_the_image_that_the_row_names(toy, toys, pytestc
     assert "+    return a + b" in prediction["model_patch"], ran.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="task images don't tell git that root may use /testbed")
 def test_agent_that_runs_as_root_may_use_git_in_the_task_image(toy):
     argv = ["docker", "run", "--rm", "--network", "none", TAG, "git", "-C", "/testbed", "status"]
     assert subprocess.run(argv, check=False, capture_output=True).returncode == 0
