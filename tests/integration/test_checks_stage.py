@@ -33,6 +33,7 @@ from swequarry.records import (
     CommitSha,
     ContentHash,
     Environment,
+    Seal,
     Snapshot,
     Statement,
     StatementKind,
@@ -200,9 +201,18 @@ def test_broken_sandbox_is_a_failure_and_no_task_without_canaries(verified, monk
 
 def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(verified, made):
     known = verified.known
+    seal = Seal(
+        scanner=1,
+        snapshot=known.snapshot.content_hash(),
+        environment=known.environment.content_hash(),
+        checks=(),
+        lines=0,
+        words=0,
+        blocks=0,
+    )
     records_ = AssessInput(
         candidate=known.candidate, snapshot=known.snapshot, environment=known.environment,
-        verification=known.verification, checks=made,
+        verification=known.verification, seal=seal, checks=made,
     )  # fmt: skip
     rig, found = verified.toy.rig.surveyed(RECIPE)
     assert rig.survey is found
