@@ -1,5 +1,6 @@
 """The stage that makes canaries and twins, and gradings of one open task, on a toy without a sandbox."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from verify_worlds import RECIPE
 from swequarry.config import parse_settings
 from swequarry.errors import SandboxError
 from swequarry.outcome import Accepted, Boundary, Failed
+from swequarry.pipeline import grader
 from swequarry.pipeline.graded_task import OpenTask
 from swequarry.pipeline.selftest import SUITE, Standing, self_test
 from swequarry.pipeline.stage import StageItem, StageResult, run_stage
@@ -39,6 +41,7 @@ from swequarry.records import (
     StatementKind,
     TreeProof,
     Verification,
+    sha256_hex,
 )
 from swequarry.sandbox.contract import World
 
@@ -199,7 +202,8 @@ def test_broken_sandbox_is_a_failure_and_no_task_without_canaries(verified, monk
     assert stored.outcome.boundary is Boundary.SANDBOX
 
 
-def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(verified, made):
+@pytest.fixture(scope="module")
+def opened(verified, made):
     known = verified.known
     seal = Seal(
         scanner=1,
@@ -217,12 +221,15 @@ def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(v
     rig, found = verified.toy.rig.surveyed(RECIPE)
     assert rig.survey is found
     (key,) = verified.backend.worlds
-    opened = OpenTask(
+    return OpenTask(
         house=verified.house,
         task=assemble(records_, Budget(time_s=60)),
         world=World(backend="fake", key=key),
         survey=found,
     )
+
+
+def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(opened):
     wanted = {"a value that equals everything", "a table of the known inputs", "gold with tests of its own"}
     findings = self_test(
         opened, [s for s in SUITE if s.attack.name in wanted], workers=2, tell=lambda _: None
@@ -234,3 +241,28 @@ def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(v
         "a value that equals everything": (Standing.REJECTED, "tampering, by canary"),
         "a table of the known inputs": (Standing.REJECTED, "held_out"),
     }
+
+
+def test_calls_at_the_same_time_each_get_the_verdict_of_their_own_patch(opened, verified, monkeypatch):
+    asked = []
+    monkeypatch.setattr(grader, "open_task", lambda _house, name: asked.append(name) or opened)
+    gold = verified.house.workspace.blobs.get(opened.task.candidate.gold_patch)
+    patches = [
+        gold,
+        b"",
+        gold.replace(b"a + b", b"a * b"),
+        b"no patch",
+        gold.replace(b"a + b", b"b - a"),
+        gold,
+    ]
+
+    async def all_at_once():
+        async with grader.Grader(verified.house, workers=3) as service:
+            return await asyncio.gather(*(service.grade("task", patch) for patch in patches))
+
+    done = asyncio.run(all_at_once())
+    assert [one.resolved for one in done] == [True, False, False, False, False, True]
+    assert [one.patch_sha256 for one in done] == [sha256_hex(patch) for patch in patches]
+    assert done[0] == done[-1]
+    assert done[2].passed_pass_to_pass == done[2].pass_to_pass == 1
+    assert asked == ["task"]
