@@ -26,6 +26,8 @@ from swequarry.verify.rig import Rig
 
 _TRIES = 3
 _WARM_TASKS = 64
+_NOTHING_RAN = frozenset({Reason.NO_PATCH, Reason.KILLED})
+"""Verdicts of these name no test that failed, and none has passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +172,7 @@ def graded(task: Task, patch: bytes, done: Grade) -> Graded:
     """Return a grade as a record that can be kept."""
     verifier = task.verifier
     failed = {test for test, _ in done.failed}
-    ran = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and done.reason is not Reason.NO_PATCH
+    ran = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and done.reason not in _NOTHING_RAN
 
     def passed(tests: tuple[TestId, ...]) -> int:
         return sum(test not in failed for test in tests) if ran else 0
