@@ -18,7 +18,7 @@ def main() -> None:
         commands.append(["benchmarks.rows", "--rows", rows, "--sample", "20", *place])
     else:
         print("left out: benchmarks.rows; set SWEQUARRY_MIRROR and SWEQUARRY_ROWS")
-    print("left out: benchmarks.bugs, history, snapshot; they want arguments, see benchmarks/README.md")
+    print("left out: all others; they want arguments or a quiet machine, see benchmarks/README.md")
     statuses = [subprocess.run([sys.executable, "-m", *words], check=False).returncode for words in commands]
     sys.exit(max(statuses))
 

@@ -19,17 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from swequarry.config import Settings
-from swequarry.git.trees import TreeWorkbench
 from swequarry.outcome import Accepted
 from swequarry.pipeline.known_item import house_of_last_run, know_item
 from swequarry.pipeline.reporting import last_run, tasks_of
 from swequarry.pipeline.stages.environment import environment_world
+from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Strength, Task, WrongFixKind
 from swequarry.records.strength import PASSED, REJECTED
-from swequarry.verify.candidate import Case
-from swequarry.verify.rig import Rig
 from swequarry.verify.strength import measure_strength
 
 BOUND_S = 180.0
@@ -60,30 +58,16 @@ def in_turn(tasks: Sequence[Task]) -> list[Task]:
     return [task for _, _, task in sorted(placed, key=lambda entry: entry[:2])]
 
 
-def rig_of(house: House, task: Task, bench: TreeWorkbench) -> tuple[Rig, Case]:
-    """Return what the runs of a task need."""
-    snapshot = know_item(house, task.instance_id).snapshot
-    assert snapshot is not None
-    get_blob = house.workspace.blobs.get
-    rig = Rig(
-        world=environment_world(house, task.candidate, snapshot, task.environment),
-        bench=bench,
-        backend=house.backend,
-        limits=house.test_limits,
-        get_blob=get_blob,
-        test_timeout_s=house.settings.verify.test_timeout_s,
-    )
-    return rig, Case.make(bench, task.candidate, task.verification, task.environment.recipe, get_blob)
-
-
 def _measured(house: House, task: Task, workers: int) -> dict[str, Any]:
     path = house.workspace.root / "strength" / f"{task.instance_id}.json"
     if path.is_file():
         kept: dict[str, Any] = json.loads(path.read_bytes())
         return kept
     began, burnt = time.monotonic(), _children_s()
-    with TreeWorkbench(house.repository(task.candidate.repo)) as bench:
-        rig, case = rig_of(house, task, bench)
+    snapshot = know_item(house, task.instance_id).snapshot
+    assert snapshot is not None
+    world = environment_world(house, task.candidate, snapshot, task.environment)
+    with grading_room(house, world, task.candidate, task.environment, task.verification) as (rig, case):
         outcome, observed = measure_strength(rig, case, house.workspace.blobs.put, workers=workers)
     cost_s = round(time.monotonic() - began, 1)
     print(task.instance_id, cost_s, file=sys.stderr)

@@ -6,7 +6,6 @@ program: nothing is guessed.
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from swequarry.export.interface import Exporter
 from swequarry.export.manifest import MANIFEST, dataset_hash
 from swequarry.export.reader import FileProblem, check_dataset, read_tasks
 from swequarry.records import Task, sha256_hex
+from swequarry.write_whole import write_whole
 
 _OLDEST_FORMAT = "swebench"
 """What manifests without a format are of."""
@@ -38,6 +38,7 @@ def check_folder(folder: Path, *, fix: bool = False) -> Checked:
 
     Raises:
         InputError: it has no readable manifest, or one of a format that isn't known.
+        StorageError: what is mended can't be written.
     """
     manifest = _manifest(folder)
     exporter = _exporter(folder, manifest)
@@ -93,24 +94,13 @@ def _mend(folder: Path, exporter: Exporter, manifest: dict[str, Any]) -> Iterato
             continue
         for data in exporter.restore(folder, file["path"]):
             if sha256_hex(data) == file["sha256"]:
-                _replace(folder / file["path"], data)
+                write_whole(folder / file["path"], data)
                 yield file["path"]
                 break
     for path in _scripts(folder):
         if not os.access(path, os.X_OK):
             path.chmod(path.stat().st_mode | 0o111)
             yield path.relative_to(folder).as_posix()
-
-
-def _replace(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".swequarry-")
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    Path(name).chmod(0o644)
-    Path(name).rename(path)
 
 
 def _against_manifest(ids: list[str], manifest: dict[str, Any]) -> Iterator[FileProblem]:

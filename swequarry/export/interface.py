@@ -85,6 +85,9 @@ class Surroundings:
     funnel: tuple[FunnelLine, ...] = ()
 
 
+NOTHING_AROUND = Surroundings()
+
+
 class Exporter(Protocol):
     """One dataset format."""
 

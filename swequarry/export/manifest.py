@@ -34,6 +34,28 @@ def describe_folder(folder: Path) -> tuple[ExportedFile, ...]:
     return tuple(sorted(files, key=lambda file: file.path))
 
 
+def write_manifest(
+    folder: Path,
+    *,
+    released: Sequence[Task],
+    rows: Sequence[str],
+    left_out: Sequence[LeftOut],
+    settings: ExportSettings,
+    format_name: str,
+) -> tuple[ExportedFile, ...]:
+    """Write the manifest of a folder that is finished but for it; return all files, its own among them."""
+    manifest = make_manifest(
+        released=released,
+        rows=rows,
+        left_out=sorted(left_out, key=lambda item: item.instance_id),
+        files=describe_folder(folder),
+        settings=settings,
+        format_name=format_name,
+    )
+    (folder / MANIFEST).write_bytes(manifest)
+    return describe_folder(folder)
+
+
 def make_manifest(
     *,
     released: Sequence[Task],

@@ -24,6 +24,7 @@ from swequarry.export.parsers import (
     split_ids,
 )
 from swequarry.export.script import eval_script
+from swequarry.export.selection import left_out
 from swequarry.records import Candidate, QuarantinedTest, Task, TestId
 
 SCHEMA_VERSION = 1
@@ -206,11 +207,11 @@ def make_row(task: Task, get_blob: GetBlob, image: ImageReference | None = None)
     try:
         patches = gold.decode("utf-8"), test.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _left_out(task, LeaveOutReason.PATCH_NOT_UTF8, f"a patch isn't UTF-8 at byte {error.start}")
+        return left_out(task, LeaveOutReason.PATCH_NOT_UTF8, f"a patch isn't UTF-8 at byte {error.start}")
     lists = _lists(task, get_blob(task.environment.lock))
     if not lists.fail_to_pass:
         detail = "; ".join(f"{d.reason.value}: {d.id}" for d in lists.dropped[:_SAMPLE])
-        return _left_out(task, LeaveOutReason.NO_FAIL_TO_PASS_SURVIVES_PARSER, detail)
+        return left_out(task, LeaveOutReason.NO_FAIL_TO_PASS_SURVIVES_PARSER, detail)
     return _row(task, patches, eval_script(task, test), lists, image)
 
 
@@ -265,12 +266,6 @@ def _row(
 def _visible(dropped: DroppedTest) -> DroppedTest:
     return DroppedTest(
         id=TestId(visible_text(dropped.id)), list_name=dropped.list_name, reason=dropped.reason
-    )
-
-
-def _left_out(task: Task, reason: LeaveOutReason, detail: str) -> LeftOut:
-    return LeftOut(
-        instance_id=task.instance_id, content_sha256=task.content_hash(), reason=reason, detail=detail
     )
 
 

@@ -11,23 +11,25 @@ manifest.json              files and tasks with their hashes, tasks left out wit
 """
 
 import contextlib
-import io
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.json as pj
-import pyarrow.parquet as pq
-
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError
+from swequarry.export.arrow import json_lines, parquet
 from swequarry.export.card import make_card
 from swequarry.export.columns import RowForm, arrow_schema, to_columns
 from swequarry.export.folder import replaced_folder
-from swequarry.export.interface import ExportedFile, GetBlob, LeftOut, PublicTask, Surroundings
-from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
+from swequarry.export.interface import (
+    NOTHING_AROUND,
+    ExportedFile,
+    GetBlob,
+    LeftOut,
+    PublicTask,
+    Surroundings,
+)
+from swequarry.export.manifest import write_manifest
 from swequarry.export.public import public_of_row
 from swequarry.export.reader import read_rows
 from swequarry.export.rows import Row, make_row, row_problems
@@ -35,8 +37,6 @@ from swequarry.export.selection import released, write_records
 from swequarry.records import Task
 
 DATA = "data"
-_BLOCK = 1 << 20
-_NOTHING_AROUND = Surroundings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,37 +67,12 @@ def select(
     )
 
 
-def _json_lines(rows: Sequence[Row], form: RowForm) -> list[bytes]:
-    # ASCII: readers that split lines at U+2028 or NEL, as str.splitlines does, must not cut a row.
-    return [json.dumps(to_columns(row, form), ensure_ascii=True).encode("ascii") + b"\n" for row in rows]
-
-
-def _table(lines: Sequence[bytes], form: RowForm) -> pa.Table:
-    """Return JSON lines as a table of the form's schema.
-
-    Arrow reads the JSON itself: its conversion of Python objects imports pandas wherever that is installed.
-    """
-    schema = arrow_schema(form)
-    if not lines:
-        return schema.empty_table()
-    whole_lines = pj.ReadOptions(
-        use_threads=False, block_size=max(_BLOCK, *(len(line) + 1 for line in lines))
-    )
-    as_declared = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-    table = pj.read_json(io.BytesIO(b"".join(lines)), whole_lines, as_declared)
-    return table.select(schema.names).combine_chunks()
-
-
 def _data(name: str, rows: Sequence[Row]) -> bytes:
     """Return the bytes of a data file, whose name says form and kind."""
     path = Path(name)
     form = RowForm(path.stem)
-    lines = _json_lines(rows, form)
-    if path.suffix == ".jsonl":
-        return b"".join(lines)
-    written = io.BytesIO()
-    pq.write_table(_table(lines, form), written, compression="zstd", row_group_size=1000, version="2.6")
-    return written.getvalue()
+    lines = json_lines(to_columns(row, form) for row in rows)
+    return b"".join(lines) if path.suffix == ".jsonl" else parquet(lines, arrow_schema(form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +89,7 @@ class SwebenchExporter:
         get_blob: GetBlob,
         destination: Path,
         settings: ExportSettings,
-        surroundings: Surroundings = _NOTHING_AROUND,
+        surroundings: Surroundings = NOTHING_AROUND,
     ) -> tuple[ExportedFile, ...]:
         """Write the dataset; see `Exporter.write`."""
         selection = select(tasks, get_blob, settings, surroundings)
@@ -132,16 +107,14 @@ class SwebenchExporter:
                 json_lines=self.json_lines,
             )
             (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
-            manifest = make_manifest(
+            return write_manifest(
+                folder,
                 released=selection.released,
                 rows=[row.instance_id for row in selection.rows],
                 left_out=selection.left_out,
-                files=describe_folder(folder),
                 settings=settings,
                 format_name=self.name,
             )
-            (folder / MANIFEST).write_bytes(manifest)
-            return describe_folder(folder)
 
     def _data_files(self) -> tuple[str, ...]:
         kinds = ("jsonl", "parquet") if self.json_lines else ("parquet",)

@@ -105,7 +105,7 @@ def _base_lines(
         try:
             known.update(_squeezed(reader.read(entry.sha)[1]).split(b"\n"))
         except ObjectMissingError:
-            continue
+            continue  # a partial mirror: then more of the fix's lines count, and more is searched for
     return frozenset(known)
 
 

@@ -1,7 +1,6 @@
 """What graded predictions leave behind: a report per task, in SWE-bench's fields and ours, and a summary."""
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from swequarry.errors import StorageError
 from swequarry.pipeline.grader import Graded
 from swequarry.pipeline.predictions import Prediction
 from swequarry.records import Task, sha256_hex
 from swequarry.verify.grade import Reason, Verdict
+from swequarry.write_whole import write_whole
 
 
 def file_name(text: str) -> str:
@@ -106,10 +105,4 @@ def write_json(path: Path, data: object) -> None:
         StorageError: it can't be written.
     """
     text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_name(f".{path.name}.{os.getpid()}")
-        scratch.write_text(text, encoding="ascii")
-        scratch.replace(path)
-    except OSError as error:
-        raise StorageError(f"can't write {path}: {error.strerror or error}") from error
+    write_whole(path, text.encode("ascii"))

@@ -1,8 +1,10 @@
 """Opens a verified task of a workspace for grading: its world is found and asked once for all."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from swequarry.errors import InputError
 from swequarry.ledger.queries import accepted_of_stage
@@ -17,6 +19,8 @@ from swequarry.sandbox.contract import World
 from swequarry.verify.candidate import Case
 from swequarry.verify.rig import Rig
 from swequarry.verify.survey import Survey, survey
+
+Room = TypeVar("Room")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,40 @@ class OpenTask:
         ) as (rig, case):
             verifier = task.verifier
             yield rig, replace(case, canaries=verifier.canaries, held_out=verifier.held_out)
+
+
+class Rooms(Generic[Room]):
+    """Rooms that threads enter in turn: one that nobody is in is used again, and all are left by `close`."""
+
+    def __init__(self, make: Callable[[], AbstractContextManager[Room]]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._free: list[Room] = []
+        self._held = ExitStack()
+
+    @contextmanager
+    def enter(self) -> Iterator[Room]:
+        """Yield a room that no other thread is in; a new one where all are taken.
+
+        Raises:
+            PatchError, GitError, StorageError, RepositoryError: as `OpenTask.room`.
+        """
+        with self._lock:
+            room = self._free.pop() if self._free else None
+        if room is None:
+            made = self._make()
+            room = made.__enter__()
+            with self._lock:
+                self._held.push(made)
+        try:
+            yield room
+        finally:
+            with self._lock:
+                self._free.append(room)
+
+    def close(self) -> None:
+        """Leave all rooms; nobody is in one."""
+        self._held.close()
 
 
 def open_task(house: House, name: str | None = None) -> OpenTask:

@@ -12,12 +12,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from swequarry.pipeline.graded_task import OpenTask, open_task
+from swequarry.pipeline.graded_task import OpenTask, Rooms, open_task
 from swequarry.pipeline.stages.house import House
 from swequarry.records import ContentHash, Record, Task, TestId, TestOutcome, sha256_hex
 from swequarry.verify.candidate import Case
@@ -26,7 +26,8 @@ from swequarry.verify.rig import Rig
 
 _TRIES = 3
 _WARM_TASKS = 64
-Room = tuple[Rig, Case]
+_NOTHING_RAN = frozenset({Reason.NO_PATCH, Reason.KILLED})
+"""Verdicts of these name no test that failed, and none has passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +73,15 @@ class Graded(Record):
 
 @dataclass(slots=True)
 class _Warm:
-    """An opened task and the rooms that nobody is in."""
+    """An opened task, its rooms, and how many calls are at it."""
 
     opened: OpenTask
-    resources: ExitStack = field(default_factory=ExitStack)
-    free: list[Room] = field(default_factory=list)
+    rooms: Rooms[tuple[Rig, Case]]
     users: int = 0
+
+    @classmethod
+    def of(cls, opened: OpenTask) -> Self:
+        return cls(opened, Rooms(opened.room))
 
 
 class Grader:
@@ -135,10 +139,10 @@ class Grader:
         """Wait for what is being graded, and leave all rooms; nothing can be graded afterwards."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         while self._warm:
-            self._warm.popitem()[1].resources.close()
+            self._warm.popitem()[1].rooms.close()
 
     def _grade(self, warm: _Warm, patch: bytes) -> Grade:
-        with self._room(warm) as (rig, case):
+        with warm.rooms.enter() as (rig, case):
             return grade(rig, case, patch)
 
     @contextmanager
@@ -148,7 +152,7 @@ class Grader:
         with opening:
             warm = self._warm.get(name)
             if warm is None:
-                warm = _Warm(opened=open_task(self._house, name))
+                warm = _Warm.of(open_task(self._house, name))
             with self._lock:
                 self._warm[name] = warm
                 self._warm.move_to_end(name)
@@ -156,34 +160,19 @@ class Grader:
                 idle = [key for key, one in self._warm.items() if not one.users]
                 cold = [self._warm.pop(key) for key in idle[: max(0, len(self._warm) - _WARM_TASKS)]]
         for one in cold:
-            one.resources.close()
+            one.rooms.close()
         try:
             yield warm
         finally:
             with self._lock:
                 warm.users -= 1
 
-    @contextmanager
-    def _room(self, warm: _Warm) -> Iterator[Room]:
-        with self._lock:
-            room = warm.free.pop() if warm.free else None
-        if room is None:
-            entering: AbstractContextManager[Room] = warm.opened.room()
-            room = entering.__enter__()
-            with self._lock:
-                warm.resources.push(entering)
-        try:
-            yield room
-        finally:
-            with self._lock:
-                warm.free.append(room)
-
 
 def graded(task: Task, patch: bytes, done: Grade) -> Graded:
     """Return a grade as a record that can be kept."""
     verifier = task.verifier
     failed = {test for test, _ in done.failed}
-    ran = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and done.reason is not Reason.NO_PATCH
+    ran = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and done.reason not in _NOTHING_RAN
 
     def passed(tests: tuple[TestId, ...]) -> int:
         return sum(test not in failed for test in tests) if ran else 0

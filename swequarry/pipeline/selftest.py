@@ -1,16 +1,16 @@
 """The suite of attacks, and honest controls, against one task: does the grader tell them apart?"""
 
-import queue
-import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import assert_never
 
 from swequarry.errors import GitError, PatchError
-from swequarry.pipeline.graded_task import OpenTask
+from swequarry.pipeline.graded_task import OpenTask, Rooms
 from swequarry.verify.attacks import HONEST, Attack, Target, attacks
 from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, Verdict, grade
@@ -72,55 +72,39 @@ def self_test(
         PatchError, GitError, StorageError, RepositoryError: the task's trees can't be made.
     """
     first = SUITE[0]
+    with closing(Rooms(partial(_room, task))) as rooms:
+        with rooms.enter() as (rig, case, target):
+            gold, longest_s = _try(first, rig, case, target)
+        tell(gold)
+        wall_s = max(_SLOW_S, _SLOW * longest_s)
+
+        def work(solver: Solver) -> Finding:
+            with rooms.enter() as (rig, case, target):
+                limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, wall_s))
+                own = rig if solver.honest else replace(rig, limits=limits)
+                found, _ = _try(solver, own, case, target)
+            tell(found)
+            return found
+
+        waiting = [solver for solver in solvers if solver != first]
+        return (gold, *_all_of(work, waiting, workers))
+
+
+@contextmanager
+def _room(task: OpenTask) -> Iterator[tuple[Rig, Case, Target]]:
     with task.room() as (rig, case):
-        gold, longest_s = _try(first, rig, case, Target(rig.bench, case))
-    tell(gold)
-    waiting = [solver for solver in solvers if solver != first]
-    wall_s = max(_SLOW_S, _SLOW * longest_s)
-    return (gold, *_Crew(task, waiting, wall_s, tell).work(workers))
+        yield rig, case, Target(rig.bench, case)
 
 
-class _Crew:
-    """Threads that take solvers from one queue, each with a room of its own."""
-
-    def __init__(
-        self, task: OpenTask, solvers: Sequence[Solver], wall_s: float, tell: Callable[[Finding], None]
-    ) -> None:
-        self._task = task
-        self._solvers = solvers
-        self._wall_s = wall_s
-        self._tell = tell
-        self._found: dict[int, Finding] = {}
-        self._left: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._stopped = threading.Event()
-
-    def work(self, workers: int) -> tuple[Finding, ...]:
-        for number in range(len(self._solvers)):
-            self._left.put(number)
-        hands = min(workers, len(self._solvers))
-        with ThreadPoolExecutor(max(1, hands)) as pool:
-            futures = [pool.submit(self._work) for _ in range(hands)]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                self._stopped.set()
-                raise
-        return tuple(self._found[number] for number in sorted(self._found))
-
-    def _work(self) -> None:
-        with self._task.room() as (rig, case):
-            limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, self._wall_s))
-            bounded, target = replace(rig, limits=limits), Target(rig.bench, case)
-            while not self._stopped.is_set():
-                try:
-                    number = self._left.get_nowait()
-                except queue.Empty:
-                    return
-                solver = self._solvers[number]
-                found, _ = _try(solver, rig if solver.honest else bounded, case, target)
-                self._found[number] = found
-                self._tell(found)
+def _all_of(work: Callable[[Solver], Finding], solvers: Sequence[Solver], workers: int) -> list[Finding]:
+    """Return what comes of each solver; none is begun after one of them broke off."""
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        futures = [pool.submit(work, solver) for solver in solvers]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [future.result() for future in futures]
 
 
 def _try(solver: Solver, rig: Rig, case: Case, target: Target) -> tuple[Finding, float]:

@@ -3,6 +3,7 @@
 Read from the stream of `docker save`, so that what a later layer hides is seen too.
 """
 
+import itertools
 import json
 import tarfile
 from collections.abc import Iterator
@@ -63,12 +64,16 @@ def layer_files(engine: DockerEngine, image: str, largest: int) -> Iterator[Laye
 
 
 def _files_of(content: IO[bytes], largest: int) -> Iterator[LayerFile]:
-    """Yield the files of one member, where that is a layer; others are configurations of the image."""
-    try:
-        layer = tarfile.open(fileobj=content, mode="r|*")  # noqa: SIM115 - closed below
-    except tarfile.ReadError:
+    """Yield the files of one member, where that is a layer; others are JSON about the image.
+
+    Raises:
+        tarfile.TarError: it is neither, or a layer in a compression that can't be read here.
+    """
+    head = content.read(1)
+    if head == b"{":
         return
-    with layer:
+    stream: Any = _Stream(itertools.chain([head], iter(lambda: content.read(_CHUNK), b"")))
+    with tarfile.open(fileobj=stream, mode="r|*") as layer:
         for member in layer:
             file = layer.extractfile(member) if member.isreg() else None
             if file is not None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -57,6 +58,7 @@ class BuiltAgain:
 
 _SHELF: OrderedDict[tuple[str, str], BuiltAgain] = OrderedDict()
 """The last builds of this process by world and by what they were made of: many runs have the same."""
+_SHELF_LOCK = threading.Lock()
 
 
 def compiled_paths(paths: Iterable[bytes]) -> tuple[bytes, ...]:
@@ -82,11 +84,13 @@ def build_again(
     if not changed or recipe.install == "path":
         return BuiltAgain(delta=delta)
     key = (world.key, _digest(delta))
-    if key not in _SHELF:
-        _SHELF[key] = _build(backend, world, delta, changed, recipe, limits)
-        while len(_SHELF) > _SHELF_SIZE:
-            _SHELF.popitem(last=False)
-    made = _SHELF[key]
+    made = _SHELF.get(key)
+    if made is None:
+        made = _build(backend, world, delta, changed, recipe, limits)
+        with _SHELF_LOCK:
+            _SHELF[key] = made
+            while len(_SHELF) > _SHELF_SIZE:
+                _SHELF.popitem(last=False)
     return replace(made, delta=_joined(delta, made.delta))
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from swequarry.outcome import REJECT_MEANING, Boundary, RejectCode
+from swequarry.pipeline.task_pools import Pool
 from swequarry.records import Fate, TestOutcome, UnstableReason, WrongFixKind
 from swequarry.verify import classify, grade
 
@@ -31,7 +33,17 @@ def words_after(heading: str) -> set[str]:
         ("Two wrong fixes that give the same", Fate),
         ("## Grading", grade.Verdict),
         ("| `infra_failed` | nothing is known", grade.Reason),
+        ("### Tasks under several patches", Pool),
+        ("## Why a pull request is no task", RejectCode),
+        ("What failed says nothing about the pull request", Boundary),
     ],
 )
 def test_table_defines_each_word_of_the_code_and_no_other(heading, words):
     assert words_after(heading) == {word.value for word in words}
+
+
+def test_reject_code_means_on_the_page_what_why_says_of_it():
+    rows = dict(
+        re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.partition("## Why a pull request")[2], re.MULTILINE)
+    )
+    assert {code: rows[code.value] for code in RejectCode} == REJECT_MEANING

@@ -14,11 +14,11 @@ from task_factory import Blobs, make_task
 from swequarry.errors import InputError, SandboxError
 from swequarry.pipeline.grade_reports import file_name
 from swequarry.pipeline.graded_set import GradedSet, grade_predictions
-from swequarry.pipeline.grader import Graded
+from swequarry.pipeline.grader import Graded, graded
 from swequarry.pipeline.predictions import Prediction, read_predictions
 from swequarry.pipeline.task_pools import Pool, pass_at_k, standing
 from swequarry.records import Task, TestId, TestOutcome, sha256_hex
-from swequarry.verify.grade import Reason, Verdict
+from swequarry.verify.grade import Grade, Reason, Verdict
 
 TASK = make_task(Blobs())
 OTHER = make_task(Blobs(), number=8)
@@ -61,6 +61,12 @@ class FakeGrader:
 def graded_set(grader: FakeGrader, output: Path, *patches: bytes | None, task: Task = TASK) -> GradedSet:
     predictions = [Prediction(instance_id=task.instance_id, model="org/m", patch=patch) for patch in patches]
     return asyncio.run(grade_predictions(grader, TASKS, predictions, output, lambda _p, _g: None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reason", [Reason.NO_PATCH, Reason.KILLED])
+def test_patch_that_lets_no_test_run_earns_no_partial_credit(reason: Reason) -> None:
+    done = graded(TASK, b"patch", Grade(verdict=Verdict.NOT_RESOLVED, reason=reason, message="m"))
+    assert (done.passed_fail_to_pass, done.passed_pass_to_pass, done.partial_credit) == (0, 0, 0.0)
 
 
 def test_second_call_grades_nothing_that_has_a_verdict(tmp_path: Path) -> None:

@@ -91,6 +91,16 @@ def test_each_solver_is_tried_once_by_any_number_of_workers_and_told_in_order(op
     assert sorted(heard) == sorted(["gold", *names])
 
 
+def test_error_of_one_solver_is_no_finding_and_reaches_the_caller(opened, monkeypatch):
+    graded(monkeypatch, Verdict.NOT_RESOLVED)
+
+    def breaks(_):
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        tried(opened, solver(lambda _: b"patch"), solver(breaks))
+
+
 def test_gold_is_tried_first_and_once_whatever_is_asked_for(opened, monkeypatch):
     graded(monkeypatch, Verdict.RESOLVED)
     assert [one.name for one in tried(opened, SUITE[0])] == ["gold"]

@@ -27,6 +27,7 @@ from swequarry.errors import InputError
 from swequarry.export.folder import replaced_folder
 from swequarry.export.harbor_tests import TASK_FILE, TEST_PATCH, shared_programs, test_files
 from swequarry.export.interface import (
+    NOTHING_AROUND,
     ExportedFile,
     Exporter,
     GetBlob,
@@ -35,7 +36,7 @@ from swequarry.export.interface import (
     PublicTask,
     Surroundings,
 )
-from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
+from swequarry.export.manifest import write_manifest
 from swequarry.export.names import is_folder_name, no_image, no_name
 from swequarry.export.rows import image_of, visible_text
 from swequarry.export.selection import released, write_records
@@ -45,7 +46,6 @@ TASKS = "tasks"
 SCHEMA = "1.4"
 _USER = "sandbox"
 _PATCH = "/logs/artifacts/agent.patch"
-_NOTHING_AROUND = Surroundings()
 
 _COLLECT = (
     "set -e; cd /testbed; export GIT_INDEX_FILE=/tmp/.swequarry-index; rm -f $GIT_INDEX_FILE; "
@@ -80,7 +80,7 @@ class HarborExporter:
         get_blob: GetBlob,
         destination: Path,
         settings: ExportSettings,
-        surroundings: Surroundings = _NOTHING_AROUND,
+        surroundings: Surroundings = NOTHING_AROUND,
     ) -> tuple[ExportedFile, ...]:
         """Write the task directories; see `Exporter.write`."""
         let_in, out = released(tasks, settings)
@@ -97,16 +97,14 @@ class HarborExporter:
                     continue
                 self._write_task(folder / TASKS / task.instance_id, task, get_blob, image)
                 exported.append(task.instance_id)
-            manifest = make_manifest(
+            return write_manifest(
+                folder,
                 released=let_in,
                 rows=exported,
-                left_out=sorted((*out, *more), key=lambda item: item.instance_id),
-                files=describe_folder(folder),
+                left_out=(*out, *more),
                 settings=settings,
                 format_name=self.name,
             )
-            (folder / MANIFEST).write_bytes(manifest)
-            return describe_folder(folder)
 
     def _write_task(self, folder: Path, task: Task, get_blob: GetBlob, image: ImageReference) -> None:
         made = {

@@ -10,8 +10,6 @@ evaluator works in a folder named as the repository, our images have /testbed: `
 where it runs.
 """
 
-import io
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,17 +17,24 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.json as pj
 import pyarrow.parquet as pq
 import yaml
 
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError
+from swequarry.export.arrow import json_lines, parquet
 from swequarry.export.card import table_cell
 from swequarry.export.columns import read_test_list
 from swequarry.export.folder import replaced_folder
-from swequarry.export.interface import ExportedFile, Exporter, GetBlob, PublicTask, Surroundings
-from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
+from swequarry.export.interface import (
+    NOTHING_AROUND,
+    ExportedFile,
+    Exporter,
+    GetBlob,
+    PublicTask,
+    Surroundings,
+)
+from swequarry.export.manifest import write_manifest
 from swequarry.export.parsers import PYTEST_PARSER, drop_reason
 from swequarry.export.rows import Row
 from swequarry.export.selection import write_records
@@ -37,37 +42,38 @@ from swequarry.export.swebench import select
 from swequarry.records import Task, TestId
 
 JSON_LINES, PARQUET = "data/tasks.jsonl", "data/tasks.parquet"
-_NOTHING_AROUND = Surroundings()
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 _PARSERS = {PYTEST_PARSER: "parse_log_pytest"}
 """Names of our parsers in SWE-rebench V2; the others have none there."""
-_COLUMNS: dict[str, pa.DataType] = {
-    "instance_id": _TEXT,
-    "repo": _TEXT,
-    "base_commit": _TEXT,
-    "patch": _TEXT,
-    "test_patch": _TEXT,
-    "problem_statement": _TEXT,
-    "pr_description": _TEXT,
-    "created_at": _TEXT,
-    "image_name": _TEXT,
-    "language": _TEXT,
-    "interface": _TEXT,
-    "license": _TEXT,
-    "FAIL_TO_PASS": _TEXTS,
-    "PASS_TO_PASS": _TEXTS,
-    "install_config": pa.struct(
-        [("base_image_name", _TEXT), ("install", _TEXTS), ("log_parser", _TEXT), ("test_cmd", _TEXTS)]
-    ),
-    "meta": pa.struct(
-        [
-            ("content_sha256", _TEXT),
-            ("environment_id", _TEXT),
-            ("python_version", _TEXT),
-            ("llm_metadata", _TEXT),
-        ]
-    ),
-}
+_SCHEMA = pa.schema(
+    {
+        "instance_id": _TEXT,
+        "repo": _TEXT,
+        "base_commit": _TEXT,
+        "patch": _TEXT,
+        "test_patch": _TEXT,
+        "problem_statement": _TEXT,
+        "pr_description": _TEXT,
+        "created_at": _TEXT,
+        "image_name": _TEXT,
+        "language": _TEXT,
+        "interface": _TEXT,
+        "license": _TEXT,
+        "FAIL_TO_PASS": _TEXTS,
+        "PASS_TO_PASS": _TEXTS,
+        "install_config": pa.struct(
+            [("base_image_name", _TEXT), ("install", _TEXTS), ("log_parser", _TEXT), ("test_cmd", _TEXTS)]
+        ),
+        "meta": pa.struct(
+            [
+                ("content_sha256", _TEXT),
+                ("environment_id", _TEXT),
+                ("python_version", _TEXT),
+                ("llm_metadata", _TEXT),
+            ]
+        ),
+    }
+)
 
 
 def _columns(row: Row) -> dict[str, Any]:
@@ -104,22 +110,6 @@ def _columns(row: Row) -> dict[str, Any]:
     }
 
 
-def _lines(rows: Sequence[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row, ensure_ascii=True).encode("ascii") + b"\n" for row in rows)
-
-
-def _parquet(lines: bytes) -> bytes:
-    schema = pa.schema(list(_COLUMNS.items()))
-    table = schema.empty_table()
-    if lines:
-        whole = pj.ReadOptions(use_threads=False, block_size=max(1 << 20, len(lines) + 1))
-        declared = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-        table = pj.read_json(io.BytesIO(lines), whole, declared).select(schema.names).combine_chunks()
-    written = io.BytesIO()
-    pq.write_table(table, written, compression="zstd", row_group_size=1000, version="2.6")
-    return written.getvalue()
-
-
 def _card(name: str, count: int) -> str:
     front = {
         "pretty_name": name,
@@ -147,28 +137,26 @@ class RebenchExporter:
         get_blob: GetBlob,
         destination: Path,
         settings: ExportSettings,
-        surroundings: Surroundings = _NOTHING_AROUND,
+        surroundings: Surroundings = NOTHING_AROUND,
     ) -> tuple[ExportedFile, ...]:
         """Write the dataset; see `Exporter.write`."""
         selection = select(tasks, get_blob, settings, surroundings)
-        lines = _lines([_columns(row) for row in selection.rows])
+        lines = json_lines(map(_columns, selection.rows))
         with replaced_folder(destination) as folder:
             write_records(folder, selection.released, get_blob)
             (folder / "data").mkdir()
-            (folder / JSON_LINES).write_bytes(lines)
-            (folder / PARQUET).write_bytes(_parquet(lines))
+            (folder / JSON_LINES).write_bytes(b"".join(lines))
+            (folder / PARQUET).write_bytes(parquet(lines, _SCHEMA))
             card = _card(settings.name, len(selection.rows))
             (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
-            manifest = make_manifest(
+            return write_manifest(
+                folder,
                 released=selection.released,
                 rows=[row.instance_id for row in selection.rows],
                 left_out=selection.left_out,
-                files=describe_folder(folder),
                 settings=settings,
                 format_name=self.name,
             )
-            (folder / MANIFEST).write_bytes(manifest)
-            return describe_folder(folder)
 
     def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
         """Return the public fields of the rows; see `Exporter.read_back`."""
@@ -188,9 +176,9 @@ class RebenchExporter:
     def restore(self, folder: Path, path: str) -> Iterator[bytes]:
         """Yield a data file made again from the other; see `Exporter.restore`."""
         if path == PARQUET and (folder / JSON_LINES).is_file():
-            yield _parquet((folder / JSON_LINES).read_bytes())
+            yield parquet((folder / JSON_LINES).read_bytes().splitlines(keepends=True), _SCHEMA)
         if path == JSON_LINES and (folder / PARQUET).is_file():
-            yield _lines([columns for _, columns in _rows(folder)])
+            yield b"".join(json_lines(columns for _, columns in _rows(folder)))
 
 
 def _rows(folder: Path) -> list[tuple[int, dict[str, Any]]]:

@@ -22,6 +22,7 @@ from swequarry.config import ExportSettings
 from swequarry.errors import InputError
 from swequarry.export.folder import replaced_folder
 from swequarry.export.interface import (
+    NOTHING_AROUND,
     ExportedFile,
     Exporter,
     GetBlob,
@@ -29,7 +30,7 @@ from swequarry.export.interface import (
     PublicTask,
     Surroundings,
 )
-from swequarry.export.manifest import MANIFEST, describe_folder, make_manifest
+from swequarry.export.manifest import write_manifest
 from swequarry.export.names import is_folder_name, no_image, no_name
 from swequarry.export.parsers import drop_reason
 from swequarry.export.rows import Row
@@ -38,7 +39,6 @@ from swequarry.export.swebench import select
 from swequarry.records import Task
 
 CONFIG, TASKS, SPLIT = "sweb.yaml", "tasks", "test"
-_NOTHING_AROUND = Surroundings()
 
 
 def derived_image(instance_id: str) -> str:
@@ -58,7 +58,7 @@ class SwebenchRepoExporter:
         get_blob: GetBlob,
         destination: Path,
         settings: ExportSettings,
-        surroundings: Surroundings = _NOTHING_AROUND,
+        surroundings: Surroundings = NOTHING_AROUND,
     ) -> tuple[ExportedFile, ...]:
         """Write the tree; see `Exporter.write`."""
         selection = select(tasks, get_blob, settings, surroundings)
@@ -73,16 +73,14 @@ class SwebenchRepoExporter:
             (folder / CONFIG).write_text(yaml.safe_dump(config), encoding="utf-8")
             for row in rows:
                 _write_task(folder / TASKS / row.instance_id, row, settings.name)
-            manifest = make_manifest(
+            return write_manifest(
+                folder,
                 released=selection.released,
                 rows=[row.instance_id for row in rows],
-                left_out=sorted((*selection.left_out, *more), key=lambda item: item.instance_id),
-                files=describe_folder(folder),
+                left_out=(*selection.left_out, *more),
                 settings=settings,
                 format_name=self.name,
             )
-            (folder / MANIFEST).write_bytes(manifest)
-            return describe_folder(folder)
 
     def read_back(self, folder: Path) -> tuple[PublicTask, ...]:
         """Return the public fields of the tasks; see `Exporter.read_back`."""
