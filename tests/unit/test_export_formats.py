@@ -17,6 +17,7 @@ from swequarry.export.formats import exporter_of, format_names
 from swequarry.export.interface import ImageReference, PublicTask, Surroundings
 from swequarry.export.public import public_of_row
 from swequarry.export.rows import make_row
+from swequarry.records import Canaries, CheckFile
 
 SEALED = ("harbor", "swebench-repo")
 """Formats that need an image."""
@@ -177,6 +178,20 @@ def test_nothing_that_a_solver_sees_of_a_harbor_task_holds_tests_or_the_fix(tmp_
         "task.toml",
         "tests",
     ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("wanted", [False, True])
+def test_canaries_go_out_only_where_they_are_asked_for(tmp_path, name, wanted):
+    blobs = Blobs()
+    task = make_task(blobs, backend="docker")
+    file = CheckFile(path="tests/test_a.py", content=blobs.put(b"assert 0 == THECANARY"))
+    canaries = Canaries(files=(file,), must_fail=("tests/test_a.py::test_one",), covered=1, fail_to_pass=1)
+    guarded = replace(task, verifier=replace(task.verifier, canaries=canaries))
+    write(name, blobs, [guarded], tmp_path / "d", include_checks=wanted)
+    written = b"".join(contents(tmp_path / "d").values())
+    assert (file.content.encode() in written) is wanted
+    assert (b"THECANARY" in written) is (wanted and name == "harbor")
 
 
 def test_settings_of_pytest_in_the_gold_patch_are_grading_s_and_not_the_solver_s(tmp_path):
