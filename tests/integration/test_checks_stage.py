@@ -33,6 +33,7 @@ from swequarry.records import (
     CommitSha,
     ContentHash,
     Environment,
+    Seal,
     Snapshot,
     Statement,
     StatementKind,
@@ -41,6 +42,7 @@ from swequarry.records import (
 )
 from swequarry.sandbox.contract import World
 
+pytestmark = pytest.mark.parallel
 NARROW = {
     "tests/test_money.py": """
         from toy.money import add, parse
@@ -54,6 +56,9 @@ NARROW = {
     """
 }
 COMMIT = CommitSha("b" * 40)
+SEAL = Seal(
+    scanner=1, snapshot=ContentHash("d" * 64), environment=ContentHash("e" * 64), checks=(), lines=0, words=0, blocks=0
+)  # fmt: skip
 
 
 class Stored(FakeBackend):
@@ -202,7 +207,7 @@ def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(v
     known = verified.known
     records_ = AssessInput(
         candidate=known.candidate, snapshot=known.snapshot, environment=known.environment,
-        verification=known.verification, checks=made,
+        verification=known.verification, seal=SEAL, checks=made,
     )  # fmt: skip
     rig, found = verified.toy.rig.surveyed(RECIPE)
     assert rig.survey is found
