@@ -36,7 +36,8 @@ unit: $(STAMP)  ## the fast tests: no network, no daemon
 	$(BIN)/pytest tests/unit -n 2
 
 test: lint type layers unit  ## everything that CI checks; what this machine lacks is skipped, and said
-	$(BIN)/pytest --ignore tests/unit
+	$(BIN)/pytest --ignore tests/unit -m parallel -n 2 --dist loadfile
+	$(BIN)/pytest --ignore tests/unit -m "not parallel"
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

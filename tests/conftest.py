@@ -10,9 +10,10 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes is the machine's affair: a busy one must not fail a test that is right.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# The same whatever the machine is busy with: on a shared one an example may take seconds, which says nothing
+# about the code under test. Tests that need other settings change these and inherit the rest.
+settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared machine")
 
 _skipped: list[str] = []
 _not_collected: list[str] = []

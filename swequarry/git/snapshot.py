@@ -23,6 +23,7 @@ from swequarry.git.ancestors import AncestorSearch, find_fix
 from swequarry.git.audit import audit_against
 from swequarry.git.checkout import check_out
 from swequarry.git.closure import Closure, depth_boundary, list_closure, write_shallow_file
+from swequarry.git.lfs import POINTER_MAX_BYTES, is_lfs_pointer
 from swequarry.git.paths import entries_below, on_disk, path_text
 from swequarry.git.repository import Repository
 from swequarry.git.run import Place, run_git, started_git
@@ -49,9 +50,6 @@ _CONFIG = b"""[core]
 \tcheckStat = minimal
 """
 # The last two keep the index valid in copies of the folder, whose inodes and change times differ.
-
-_LFS_HEADS = (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/")
-_LFS_MAX_BYTES = 1024
 _LATEST_TIME = 2**32 - 1
 
 
@@ -230,9 +228,7 @@ def _set_times(made: Path, seconds: float) -> None:
 
 
 def _is_lfs_pointer(made: Path, entry: TreeEntry) -> bool:
-    """Whether a file is the pointer of Git LFS (its specification: under 1024 bytes, version line first)."""
     path = on_disk(made, entry.path)
-    if not stat.S_ISREG(entry.mode) or not path.is_file() or path.stat().st_size >= _LFS_MAX_BYTES:
+    if not stat.S_ISREG(entry.mode) or not path.is_file() or path.stat().st_size >= POINTER_MAX_BYTES:
         return False
-    data = path.read_bytes()
-    return data.startswith(_LFS_HEADS) and b"\noid sha256:" in data
+    return is_lfs_pointer(path.read_bytes())

@@ -45,6 +45,7 @@ from swequarry.records import (
 )
 from swequarry.sandbox.contract import World
 
+pytestmark = pytest.mark.parallel
 NARROW = {
     "tests/test_money.py": """
         from toy.money import add, parse
@@ -58,6 +59,9 @@ NARROW = {
     """
 }
 COMMIT = CommitSha("b" * 40)
+SEAL = Seal(
+    scanner=1, snapshot=ContentHash("d" * 64), environment=ContentHash("e" * 64), checks=(), lines=0, words=0, blocks=0
+)  # fmt: skip
 
 
 class Stored(FakeBackend):
@@ -205,18 +209,9 @@ def test_broken_sandbox_is_a_failure_and_no_task_without_canaries(verified, monk
 @pytest.fixture(scope="module")
 def opened(verified, made):
     known = verified.known
-    seal = Seal(
-        scanner=1,
-        snapshot=known.snapshot.content_hash(),
-        environment=known.environment.content_hash(),
-        checks=(),
-        lines=0,
-        words=0,
-        blocks=0,
-    )
     records_ = AssessInput(
         candidate=known.candidate, snapshot=known.snapshot, environment=known.environment,
-        verification=known.verification, seal=seal, checks=made,
+        verification=known.verification, seal=SEAL, checks=made,
     )  # fmt: skip
     rig, found = verified.toy.rig.surveyed(RECIPE)
     assert rig.survey is found

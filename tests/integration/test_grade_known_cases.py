@@ -9,6 +9,7 @@ from toy_task import BASE, RememberingRig, Toy, contents, toy_task
 from swequarry.verify.attacks import Target
 from swequarry.verify.grade import Grade, Verdict, grade
 
+pytestmark = pytest.mark.parallel
 HOOK = """
 import pytest
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,15 @@ from conftest import Bench
 from test_verify_sandbox import runner_files
 from toy_task import BASE, RememberingRig, Toy, contents, toy_task, write_tree
 
+from swequarry.git.trees import TreeWorkbench
 from swequarry.sandbox.contract import ENVIRONMENT, Command, Limits
-from swequarry.verify.attacks import HONEST, Target, attacks
-from swequarry.verify.grade import Verdict, grade
+from swequarry.verify.attacks import HONEST, Attack, Target, attacks
+from swequarry.verify.grade import Grade, Verdict, grade
 from swequarry.verify.proofs import prove
 
+pytestmark = pytest.mark.timeout(1800)
+WORKERS = 2
+ATTACKED = "test_no_attack_is_accepted_in_a_sandbox"
 LIMITS = Limits(wall_s=240, memory_bytes=512 << 20, processes=64, disk_bytes=64 << 20, tmp_bytes=64 << 20)
 CHOSEN = (
     "conftest at the top turns reports",
@@ -58,6 +63,31 @@ def toy(
         backend.remove_world(key)
 
 
+@pytest.fixture(scope="module")
+def attacked(request: pytest.FixtureRequest, toy: Toy) -> Iterator[dict[str, Future[Grade]]]:
+    """Grade the attacks of all tests that are to be run, some at once: many of them only wait for a limit."""
+    repository = toy.rig.bench._repository
+    backend = toy.rig.backend.name
+
+    def graded(attack: Attack) -> Grade:
+        with TreeWorkbench(repository) as bench:  # each thread has its own
+            limits = replace(LIMITS, wall_s=12)
+            rig = replace(toy.rig, bench=bench, limits=limits, test_timeout_s=5)
+            patch = attack.make(Target(bench, toy.case))
+            assert patch is not None, "the toy task offers something to every attack"
+            return grade(rig, toy.case, patch)
+
+    given = [
+        item.callspec.params
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.originalname == ATTACKED and item.path == request.path
+    ]
+    chosen = [params["attack"] for params in given if params["toy"] == backend]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        yield {attack.name: pool.submit(graded, attack) for attack in chosen}
+        pool.shutdown(cancel_futures=True)
+
+
 def test_survey_tells_environment_and_checkout_apart(toy: Toy) -> None:
     assert toy.rig.survey is not None
     assert {"json", "pytest", "_pytest", "sys"} <= toy.rig.survey.names
@@ -74,11 +104,8 @@ def test_survey_tells_environment_and_checkout_apart(toy: Toy) -> None:
     ],
     indirect=["toy"],
 )
-def test_no_attack_is_accepted_in_a_sandbox(toy: Toy, attack) -> None:
-    patch = attack.make(Target(toy.rig.bench, toy.case))
-    assert patch is not None, "the toy task offers something to every attack"
-    rig = replace(toy.rig, limits=replace(LIMITS, wall_s=12), test_timeout_s=5)
-    found = grade(rig, toy.case, patch)
+def test_no_attack_is_accepted_in_a_sandbox(attacked: dict[str, Future[Grade]], toy: Toy, attack) -> None:
+    found = attacked[attack.name].result()
     assert found.verdict in (Verdict.NOT_RESOLVED, Verdict.TAMPERED), found
     assert bool(found.evidence) == (found.verdict is Verdict.TAMPERED)
 

@@ -12,7 +12,7 @@ from swequarry.sandbox.contract import Command, EndedBy
 MB = 1 << 20
 
 
-def test_timeout_leaves_nothing_alive_of_a_daemon_that_traps_term(bench: Bench, marker: str) -> None:
+def test_timeout_leaves_nothing_alive_of_a_daemon_that_traps_term(bench: Bench, marker: str) -> None:  # B072
     code = f"""
 import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -53,7 +53,7 @@ def test_command_that_closes_its_streams_is_still_timed(bench: Bench) -> None:
     assert bench.py(code, limits=replace(QUICK, wall_s=2)).ended_by is EndedBy.WALL_LIMIT
 
 
-def test_child_killed_for_memory_is_seen_though_the_command_goes_on(bench: Bench) -> None:
+def test_child_killed_for_memory_is_seen_though_the_command_goes_on(bench: Bench) -> None:  # B071
     code = """
 import subprocess, sys
 hog = 'x = []\\nwhile True: x.append(bytearray(8 << 20))'

@@ -5,6 +5,7 @@ from verify_worlds import run
 
 from swequarry.verify.runner import RunResult
 
+pytestmark = pytest.mark.parallel
 VALUES = ["2 * 3", "a - b", "PASSED x", "[z", "a]", "x::y", "1, 2", "it's", 'say "q"', "FAILED", " "]
 FILES = {
     "tests/test_ids.py": f"""
@@ -143,13 +144,13 @@ def test_the_run_is_whole_and_took_one_process(result: RunResult) -> None:
     assert (result.problems, result.passes, result.evidence) == ((), 1, ())
 
 
-def test_ids_with_blanks_dashes_brackets_and_status_words_come_back_whole(result: RunResult) -> None:
+def test_ids_with_blanks_dashes_brackets_and_status_words_come_back_whole(result: RunResult) -> None:  # B034
     assert outcomes(result, "test_ids") == {
         f"test_v[{v}]": "failed" if v == "PASSED x" else "passed" for v in VALUES
     }
 
 
-def test_ids_with_unicode_newlines_and_escapes_stay_different(result: RunResult) -> None:
+def test_ids_with_unicode_newlines_and_escapes_stay_different(result: RunResult) -> None:  # B041
     found = outcomes(result, "test_odd")
     assert len(found) == 7
     assert set(found.values()) == {"passed"}
@@ -163,14 +164,14 @@ def test_two_tests_of_one_id_count_as_one_that_passes_only_if_both_do(result: Ru
     }
 
 
-def test_skipped_test_has_its_own_id_and_never_counts_as_passed(result: RunResult) -> None:
+def test_skipped_test_has_its_own_id_and_never_counts_as_passed(result: RunResult) -> None:  # B035
     found = outcomes(result, "test_skips")
     assert found == {"test_s": "skipped", "test_inside": "skipped", "TestK::test_m": "skipped"}
     reasons = [r.detail for r in result.report.results if r.id.startswith("tests/test_skips.py")]
     assert reasons == ["no gpu", "not here", "never"]
 
 
-def test_error_in_teardown_gives_one_result_and_no_pass(result: RunResult) -> None:
+def test_error_in_teardown_gives_one_result_and_no_pass(result: RunResult) -> None:  # B037
     found = outcomes(result, "test_fixtures")
     assert found == {"test_passing": "error", "test_failing": "failed", "test_setup": "error"}
     details = [r.detail for r in result.report.results if r.id.endswith("test_passing")]
@@ -195,7 +196,7 @@ def test_failing_subtest_fails_its_test_once(result: RunResult) -> None:
     assert len(found) == 3
 
 
-def test_printed_passed_lines_resolve_nothing(result: RunResult) -> None:
+def test_printed_passed_lines_resolve_nothing(result: RunResult) -> None:  # B039
     assert outcomes(result, "test_forged") == {"test_fix": "failed"}
 
 

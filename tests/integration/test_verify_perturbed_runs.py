@@ -1,6 +1,7 @@
 import dataclasses
 from datetime import UTC, datetime
 
+import pytest
 from fake_backend import FakeBackend
 from verify_worlds import LIMITS, RECIPE, WORLD, outcomes, run, write_files
 
@@ -10,6 +11,7 @@ from swequarry.verify.perturbations import Clock, conditions
 from swequarry.verify.rig import Rig
 from swequarry.verify.stability_search import Budget, find_unstable, starter
 
+pytestmark = pytest.mark.parallel
 P = Perturbation
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 CLOCK = Clock(now=NOW)
@@ -75,7 +77,7 @@ CLOCKED = """
 """
 
 
-def test_year_ahead_is_seen_and_breaks_nothing_else(tmp_path):
+def test_year_ahead_is_seen_and_breaks_nothing_else(tmp_path):  # B047
     year = datetime.now(UTC).timestamp() + 366 * 86400
     text = CLOCKED.format(year=datetime.fromtimestamp(year, UTC).year)
     result = perturbed(tmp_path, {"test_m.py": text}, P.YEAR_AHEAD)

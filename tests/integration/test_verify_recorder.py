@@ -14,6 +14,8 @@ from swequarry.records import Recipe
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.runner import RunOptions, run_tests
 
+pytestmark = pytest.mark.parallel
+
 
 def test_a_test_with_an_odd_id_can_be_run_alone_in_a_second_pass(tmp_path: Path) -> None:
     result = run(
@@ -31,7 +33,7 @@ def test_a_test_with_an_odd_id_can_be_run_alone_in_a_second_pass(tmp_path: Path)
     assert sorted(outcomes(result).values()) == ["crashed", "passed", "passed", "passed", "passed"]
 
 
-def test_exit_with_status_zero_inside_a_test_is_a_crash_not_a_pass(tmp_path: Path) -> None:
+def test_exit_with_status_zero_inside_a_test_is_a_crash_not_a_pass(tmp_path: Path) -> None:  # B039
     result = run(
         tmp_path,
         {
@@ -85,7 +87,7 @@ def test_closing_the_channel_is_a_crash_of_that_test_only(tmp_path: Path, closin
     assert outcomes(result) == {"test_closes": "crashed", "test_next": "passed"}
 
 
-def test_crash_by_signal_leaves_the_other_tests_their_results(tmp_path: Path) -> None:
+def test_crash_by_signal_leaves_the_other_tests_their_results(tmp_path: Path) -> None:  # B043
     result = run(
         tmp_path,
         {
@@ -151,7 +153,7 @@ def test_leaving_pytest_from_inside_a_test_does_not_hide_the_others(tmp_path: Pa
     assert found["test_3"] == "failed"
 
 
-def test_module_that_cannot_be_imported_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_module_that_cannot_be_imported_does_not_stop_the_others(tmp_path: Path) -> None:  # B042
     result = run(tmp_path, {
         "tests/test_ce.py": "import does_not_exist\ndef test_c(): pass",
         "tests/test_ok.py": "def test_1(): pass\ndef test_2(): pass",
@@ -199,7 +201,9 @@ def test_broken_conftest_is_a_collection_error_with_its_path(tmp_path: Path) -> 
     assert reason == "ModuleNotFoundError: No module named 'nowhere'"
 
 
-def test_colours_quietness_and_stopping_early_in_the_projects_options_change_nothing(tmp_path: Path) -> None:
+def test_colours_quietness_and_stopping_early_in_the_projects_options_change_nothing(
+    tmp_path: Path,
+) -> None:  # B040
     result = run(tmp_path, {
         "pyproject.toml": """
             [tool.pytest.ini_options]
@@ -218,6 +222,29 @@ def test_colours_quietness_and_stopping_early_in_the_projects_options_change_not
     assert outcomes(result) == {"test_1": "failed", "test_2": "passed"}
     assert result.addopts_kept == ("-m", "not slow", "--strict-config")
     assert b"\x1b[" not in result.output
+
+
+def test_conftest_that_stops_at_the_first_failure_and_repaints_hides_no_test(tmp_path: Path) -> None:  # B040
+    result = run(tmp_path, {
+        "pytest.ini": "[pytest]",
+        "conftest.py": """
+            def pytest_configure(config): config.option.maxfail = 1
+            def pytest_report_teststatus(report, config): return "passed", ".", "PASSED"
+        """,
+        "tests/test_a.py": """
+            def test_1(): assert 0
+            def test_2(): pass
+            def test_3(): assert 0
+            def test_4(): pass
+        """,
+    })  # fmt: skip
+    assert outcomes(result) == {
+        "test_1": "failed",
+        "test_2": "passed",
+        "test_3": "failed",
+        "test_4": "passed",
+    }
+    assert (result.report.complete, result.problems) == (True, ())
 
 
 def test_hanging_test_is_a_timeout_and_the_rest_is_run(tmp_path: Path) -> None:

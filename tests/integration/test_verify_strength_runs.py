@@ -17,7 +17,8 @@ from swequarry.verify.mutation_fixes import FixLimits
 from swequarry.verify.payload import Tap
 from swequarry.verify.strength import measure_strength
 
-FEW = FixLimits(hunks=9, files=1, bodies=3, mutants=3)
+pytestmark = pytest.mark.parallel
+FEW = FixLimits(hunks=9, files=3, bodies=3, mutants=3)
 NOTE = "toy/note.py"
 WEAK = {**GOLD, NOTE: "def note(text):\n    return text * 2\n", "README.md": "Money.\n"}
 

@@ -28,6 +28,7 @@ from swequarry.records import (
 from swequarry.sandbox.contract import EndedBy, ExecResult
 from swequarry.verify.verifier import verify
 
+pytestmark = pytest.mark.parallel
 BUGGY = "def double(x): return x + x if x else 1"
 FIXED = "def double(x): return 2 * x"
 SETTINGS = VerifySettings(runs=1)
@@ -118,7 +119,7 @@ def test_hash_seed(): assert list({"a", "b", "c", "d"})[0] in ("a", "b")
     assert accepted(again).content_hash() == found.content_hash()
 
 
-def test_import_of_a_name_that_only_the_fix_has_turns_all_its_tests(tmp_path: Path) -> None:
+def test_import_of_a_name_that_only_the_fix_has_turns_all_its_tests(tmp_path: Path) -> None:  # B042
     found = accepted(Project(
         tmp_path, "def test_ok(): pass", fixed=FIXED + "\nnew = 1",
         extra={"tests/test_ce.py": IMPORTS + "from pkg.mod import new\ndef test_c(): pass"},
@@ -128,7 +129,7 @@ def test_import_of_a_name_that_only_the_fix_has_turns_all_its_tests(tmp_path: Pa
     assert dict(found.causes)[found.fail_to_pass[0]] == "missing: collection error in tests/test_ce.py"
 
 
-def test_crash_that_the_fix_removes_is_fail_to_pass_and_later_tests_are_seen(tmp_path: Path) -> None:
+def test_crash_that_the_fix_removes_is_fail_to_pass_and_later_tests_are_seen(tmp_path: Path) -> None:  # B043
     found = accepted(Project(
         tmp_path, "def test_1(): pass\ndef test_2(): mod.f()\ndef test_3(): pass",
         buggy="import os\ndef f(): os.kill(os.getpid(), 11)", fixed="def f(): pass",
@@ -166,7 +167,7 @@ def test_unstable(): assert int(os.environ["PYTHONHASHSEED"]) % 2
     assert rejected(outcome).code is RejectCode.UNSTABLE
 
 
-def test_all_that_the_fix_turns_needing_the_network_is_told(tmp_path: Path) -> None:
+def test_all_that_the_fix_turns_needing_the_network_is_told(tmp_path: Path) -> None:  # B050
     outcome, _ = Project(tmp_path, """
 import socket
 def test_local(): socket.create_server(("127.0.0.1", 0)).close()

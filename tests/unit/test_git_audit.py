@@ -176,7 +176,7 @@ def closure_of(made: Path, base: CommitSha) -> set[bytes]:
 @pytest.mark.parametrize(
     "source, history", [*((source, "full") for source in SOURCES), (as_mirror, "none"), (as_clone, 1)]
 )
-def test_no_object_or_file_of_a_snapshot_holds_the_fix(leaky, tmp_path, source, history):
+def test_no_object_or_file_of_a_snapshot_holds_the_fix(leaky, tmp_path, source, history):  # B023
     repository = Repository.open(source(leaky, tmp_path))
     assert repository.has(leaky.fix), "the source must hold what may not come out of it"
     made = tmp_path / "snapshot"

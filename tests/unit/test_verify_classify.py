@@ -69,7 +69,7 @@ def test_skipped_or_expected_before_does_not_turn(before: TestOutcome) -> None:
     assert (found.fail_to_pass, found.pass_to_pass) == ((), ())
 
 
-def test_passed_before_and_skipped_after_is_recorded() -> None:
+def test_passed_before_and_skipped_after_is_recorded() -> None:  # B035
     found = classify(runs(P, P), runs(S, S))
     assert found.causes == ((T, "skipped after the fix"),)
 
@@ -165,7 +165,7 @@ def odd_ids(*parameters: str, outcome: TestOutcome = P) -> RunResult:
     return run({f"tests/test_a.py::test_o[{parameter}]": outcome for parameter in parameters})
 
 
-def test_ids_that_change_between_runs_are_never_fail_to_pass_nor_named() -> None:
+def test_ids_that_change_between_runs_are_never_fail_to_pass_nor_named() -> None:  # B045
     before = [odd_ids("1.1", "1.2", "x"), odd_ids("2.1", "2.2", "x"), odd_ids("3.1", "3.2", "x")]
     after = [odd_ids("4.1", "4.2", "x"), odd_ids("5.1", "5.2", "x"), odd_ids("6.1", "6.2", "x")]
     found = classify(before, after)
@@ -175,7 +175,7 @@ def test_ids_that_change_between_runs_are_never_fail_to_pass_nor_named() -> None
     assert list(found.matrix) == ["tests/test_a.py::test_o[x]"]
 
 
-def test_address_in_an_id_is_unstable_even_in_a_single_run() -> None:
+def test_address_in_an_id_is_unstable_even_in_a_single_run() -> None:  # B045
     found = classify([odd_ids("<a.O object at 0x7f42c178c5d0>")], [odd_ids("<a.O object at 0x7f42c178c5d1>")])
     assert (found.fail_to_pass, found.pass_to_pass) == ((), ())
     assert reasons(found) == {TestId("tests/test_a.py::test_o"): "unstable_id"}

@@ -11,7 +11,8 @@ from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.worlds import deltas_of, missing_objects
-from swequarry.records import Candidate, ContentHash, Environment, Snapshot
+from swequarry.records import Candidate, ContentHash, Environment, Snapshot, State
+from swequarry.verify.lfs import blame_pointers
 from swequarry.verify.verifier import verify
 
 
@@ -30,7 +31,7 @@ class VerifyStage:
 
     house: House
     name: ClassVar[str] = "verify"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     @property
     def settings_hash(self) -> ContentHash:
@@ -55,4 +56,5 @@ class VerifyStage:
             context.blobs.put,
         )
         context.observe(**observed)
+        outcome = blame_pointers(outcome, known.snapshot.lfs_pointers, deltas[State.AFTER])
         return [stored(item.key, outcome)]
