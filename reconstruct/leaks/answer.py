@@ -19,6 +19,8 @@ SHORTEST_WORD = 6
 FEWEST_GRAMS = 12
 """n-grams of a block for which a share means something: about twenty tokens."""
 _WORDS = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_LICENCE = re.compile(r"(?i)licen[cs]e|copying|notice\b|authors\b")
+"""Files whose text is everybody's, or is no answer."""
 _SYNTAX = re.compile(rb"(from [\w.]+ )?import |@|#!|# -\*-|\"\"\"|'''|<<<<<<<|=======|>>>>>>>")
 """Starts of lines that many files share: imports, decorators, marks."""
 
@@ -84,6 +86,8 @@ def read_answer(patches: Iterable[tuple[str, bytes]], *, names: Sequence[str] = 
     for kind, patch in patches:
         for file in PatchReader(patch).files():
             path = file.paths[-1].decode("utf-8", "replace")
+            if _LICENCE.match(PurePosixPath(path).name):
+                continue
             if path.endswith(".py"):
                 stems.add(PurePosixPath(path).stem)
             for hunk in file.hunks:
@@ -101,6 +105,11 @@ def read_answer(patches: Iterable[tuple[str, bytes]], *, names: Sequence[str] = 
         names=tuple(names),
         stems=frozenset(stems),
     )
+
+
+def without_lines(answer: Answer, lines: frozenset[bytes]) -> Answer:
+    """Return an answer that some lines don't give away."""
+    return replace(answer, lines={kind: found - lines for kind, found in answer.lines.items()})
 
 
 class Novelty:

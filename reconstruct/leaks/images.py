@@ -20,7 +20,7 @@ from swequarry.sandbox.image_audit import LayerFile, image_values, layer_files
 
 _OWN = ("/testbed/", "/opt/swequarry/", "/tmp/", "/home/", "/root/", "/var/tmp/")  # noqa: S108
 """Where builds write: there n-grams are compared in every file, elsewhere after a line was found."""
-_GIT = "/testbed/.git/"
+_GIT = "/testbed/.git/objects/"
 
 
 def scan_image(engine: DockerEngine, image: str, answer: Answer, base: BaseTree) -> Scanned:

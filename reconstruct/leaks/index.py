@@ -19,7 +19,9 @@ from swequarry.sandbox.visible import VisibleFile
 from swequarry.text.containment import containment
 from swequarry.text.hashes import Hashes, gram_hashes, line_spans, token_spans
 
-FORMAT = 1
+FORMAT = 2
+COMMON = 10
+"""Files of an environment that have a line which says nothing: copies of an answer lie in fewer places."""
 _BATCH = 1 << 18
 _SMALLEST_TABLE, _LARGEST_TABLE = 16, 27
 _BROKEN = (OSError, ValueError, KeyError, EOFError)
@@ -53,6 +55,16 @@ class FileIndex:
         found: set[int] = set()
         for start, end in zip(first.tolist(), last.tolist(), strict=True):
             found.update(self.owners[start:end].tolist())
+        return frozenset(found)
+
+    def common_lines(self, answer: Answer) -> frozenset[bytes]:
+        """Return those of an answer's lines that many files have: what everybody writes tells nothing."""
+        found = set()
+        for line in answer.all_lines:
+            value = line_spans(line).hashes
+            first, last = (np.searchsorted(self.lines, value[:1], side=side) for side in ("left", "right"))
+            if value.size == 1 and np.unique(self.owners[int(first[0]) : int(last[0])]).size >= COMMON:
+                found.add(line)
         return frozenset(found)
 
     def may_hold(self, answer: Answer, share: float) -> bool:

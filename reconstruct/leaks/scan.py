@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from reconstruct.leaks.answer import Answer
+from reconstruct.leaks.answer import Answer, without_lines
 from reconstruct.leaks.index import FileIndex, build_index, index_place, read_views
 from reconstruct.leaks.judge import SHARE, examine
 from reconstruct.leaks.places import (
@@ -27,7 +27,7 @@ from swequarry.records import LeakFinding
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
 from swequarry.sandbox.visible import VisibleFile, VisibleWorld
 
-SCANNER = 1
+SCANNER = 2
 """The version of the audit: raise it when the same world may now end otherwise."""
 CHECKS = (
     "lines and n-grams of gold patch and hidden tests: environment, checkout, system files by name",
@@ -105,6 +105,7 @@ class WorldScan:
             index, _ = build_index(files)
             index.save(place)
             known = index.known()
+        self._answer = without_lines(self._answer, index.common_lines(self._answer))
         old = [file for file in files if file.identity in known]
         self.result.from_index = len(old)
         self._by_place(files)
@@ -195,5 +196,5 @@ def scan_values(values: Mapping[str, str], answer: Answer, result: Scanned) -> N
 
 
 def _is_git_object(path: str) -> bool:
-    """Whether the closure audit of the snapshot is who looks at a file."""
-    return path.startswith(f"{TESTBED}/.git/")
+    """Whether the closure audit of the snapshot is who looks at a file; others of git's hold any text."""
+    return path.startswith(f"{TESTBED}/.git/objects/")

@@ -28,15 +28,23 @@ _TOTAL = 1 << 30
 _MEMORY = 1 << 28
 """Bytes that unpacking xz may need: a header can ask for 4 GiB."""
 _BASE64 = re.compile(
-    rb"(?<![A-Za-z0-9+/_\-])(?:[A-Za-z0-9+/_\-]{120,}={0,2}|(?:[A-Za-z0-9+/]{60,76}\r?\n){2,}[A-Za-z0-9+/]*={0,2})"
+    rb"(?<![A-Za-z0-9+/_\-])(?:[A-Za-z0-9+/_\-]{120,}={0,2}"
+    rb"|(?:[A-Za-z0-9+/]{60,76}(?:\\n)?[\"']?[ \t,+\\]*\r?\n[ \t]*[bru]?[\"']?){2,}[A-Za-z0-9+/]*={0,2})"
 )
+"""In one run, or in lines, which may be indented or texts of their own."""
+_BETWEEN = re.compile(rb"(?:\\n)?[\"']?[ \t,+\\]*\r?\n[ \t]*(?:[bru]?[\"'])?")
+_TEXTS_IN_LINES = re.compile(rb"\\n[\"'],?[ \t\\+]*\r?\n[ \t]*[bru]?[\"']")
 _TO_ONE = bytes(
     97 if chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "+/_-") else 32 for byte in range(256)
 )
+_END = 65_557
+"""Bytes from whose start on the end record of a zip archive begins (APPNOTE.TXT, 4.3.16)."""
+_OFFSET_DELTA, _REF_DELTA = 6, 7
+_PIECE = 1 << 14
 _RUN = b"a" * 60
 """What a text has, all characters of base64 made one, where a look for base64 is worth its time."""
 _DIFF = re.compile(rb"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^>", re.MULTILINE)
-_MARKED = re.compile(rb"^[+> ](?!\+\+ )", re.MULTILINE)
+_MARKED = re.compile(rb"^[-+> ](?!\+\+ |-- )", re.MULTILINE)
 _SHORTEST = 4
 _SHORT_MARKS = np.isin(np.arange(256), list(b"zZ\xfa\xda"))
 _LONG_MARKS = np.isin(np.arange(256), list(b"aAusSRt\xe1\xc1\xf5\xf3\xf4"))
@@ -92,7 +100,7 @@ def _views(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View
     if len(data) > LARGEST:
         yield View(path, None)
         return
-    if path.endswith((".pyc", ".pyo")):
+    if path.endswith((".pyc", ".pyo")) or _is_byte_code(data):
         yield View(path, b"\n".join(code_strings(data)), is_code=True)
         return
     members = _members(path, data)
@@ -103,16 +111,24 @@ def _views(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View
     yield from _texts(path, data, depth, budget)
 
 
+def _is_byte_code(data: bytes) -> bool:
+    """Whether bytes begin as byte code of Python 3 does (`MAGIC_NUMBER` in importlib's source)."""
+    return data[2:4] == b"\r\n" and data[1:2] in (b"\x0c", b"\r", b"\x0e") and b"\0" in data[4:16]
+
+
 def _texts(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View]:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode("utf-8")
+    elif data[1:400:2].count(0) * 3 > len(data[1:400:2]) * 2 and not data[:400:2].count(0):
+        data = data.decode("utf-16-le", "replace").encode("utf-8")
     if b"\0" in data:
         data = data.replace(b"\0", b"\n")
     yield View(path, data)
     if _DIFF.search(data):
         yield View(path, _MARKED.sub(b"", data))
     if data.count(b"\\n") > 2:  # noqa: PLR2004 - a text inside a string
-        yield View(path, data.replace(b"\\n", b"\n").replace(b'\\"', b'"').replace(b"\\t", b"\t"))
+        joined = _TEXTS_IN_LINES.sub(b"\n", data)
+        yield View(path, joined.replace(b"\\n", b"\n").replace(b'\\"', b'"').replace(b"\\t", b"\t"))
     if depth < _DEEPEST and _RUN in data.translate(_TO_ONE):
         for match in _BASE64.finditer(data):
             decoded = _from_base64(match[0])
@@ -121,7 +137,7 @@ def _texts(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View
 
 
 def _from_base64(text: bytes) -> bytes:
-    plain = bytes(text.translate(bytes.maketrans(b"-_", b"+/"), b"\r\n=")).rstrip()
+    plain = bytes(_BETWEEN.sub(b"", text).translate(bytes.maketrans(b"-_", b"+/"), b"\r\n=")).rstrip()
     try:
         return base64.b64decode(plain[: len(plain) // 4 * 4])
     except (binascii.Error, ValueError):
@@ -130,11 +146,13 @@ def _from_base64(text: bytes) -> bytes:
 
 def _members(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]] | None:
     """Return the members of an archive or what is compressed; None where the bytes are neither."""
-    if data.startswith(b"PK\x03\x04"):
+    if data.startswith(b"PK\x03\x04") or (b"PK\x05\x06" in data[-_END:] and b"PK\x03\x04" in data):
         return _zip(path, data)
+    if data.startswith((b"PACK\0\0\0\2", b"# v2 git bundle", b"# v3 git bundle")):
+        return _git_pack(path, data)
     if data[257:262] == b"ustar":
         return _tar(path, data)
-    if data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"]\0\0\x80")):
+    if data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"]\0\0\x80")) or _is_zlib(data):
         return _compressed(path, data)
     return None
 
@@ -177,10 +195,56 @@ def _tar(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
                 yield f"{path}!{info.name}", member.read() if info.size <= LARGEST else None
 
 
+def _is_zlib(data: bytes) -> bool:
+    """Whether bytes are a stream as of RFC 1950, such as an object of git: two bytes alone are any text."""
+    if data[:1] != b"\x78" or int.from_bytes(data[:2], "big") % 31:
+        return False
+    try:
+        return bool(zlib.decompressobj().decompress(data[:4096], 32))
+    except zlib.error:
+        return False
+
+
+def _git_pack(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
+    """Yield what the objects of a pack or bundle hold; of deltas what they insert (gitformat-pack(5))."""
+    at = data.find(b"PACK\0\0\0\2")
+    count, at = int.from_bytes(data[at + 8 : at + 12], "big"), at + 12
+    for number in range(count):
+        kind = data[at] >> 4 & 7
+        while data[at] & 0x80:
+            at += 1
+        at += 1
+        if kind == _REF_DELTA:
+            at += 20
+        elif kind == _OFFSET_DELTA:
+            while data[at] & 0x80:
+                at += 1
+            at += 1
+        content, at = _inflated(data, at)
+        yield f"{path}!{number}", content
+
+
+def _inflated(data: bytes, at: int) -> tuple[bytes | None, int]:
+    """Return what a stream of deflated bytes holds (None if that is too large), and where it ends."""
+    stream, parts, size_bytes = zlib.decompressobj(), [], 0
+    while not stream.eof:
+        piece = data[at : at + _PIECE]
+        if not piece:
+            raise EOFError("cut short")
+        parts.append(stream.decompress(piece))
+        size_bytes += len(parts[-1])
+        if size_bytes > LARGEST:
+            parts = []
+        at += len(piece) - len(stream.unused_data)
+    return b"".join(parts) if size_bytes <= LARGEST else None, at
+
+
 def _compressed(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
     if data.startswith((b"\x1f\x8b", b"BZh")):
         with (gzip if data.startswith(b"\x1f\x8b") else bz2).open(io.BytesIO(data), "rb") as stream:
             content = stream.read(LARGEST + 1)
+    elif data.startswith(b"\x78"):
+        content = zlib.decompressobj().decompress(data, LARGEST + 1)
     else:
         decompressor = lzma.LZMADecompressor(memlimit=_MEMORY)
         content = decompressor.decompress(data, LARGEST + 1)

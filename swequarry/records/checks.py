@@ -41,12 +41,14 @@ class HeldOut(Record):
     each of `runs` runs. Among them are plain copies of tests, whose new place alone tells them from the
     originals. `must_fail` are tests that want something else than gold gives. `opposites` are pairs (one that
     must fail, its twin): nobody can tell which is which, and whoever passes both has bent the judging.
+    `other_inputs` are the twins that give the code something else than their originals do.
     """
 
     files: tuple[CheckFile, ...] = ()
     twins: tuple[tuple[TestId, TestId], ...] = ()
     must_fail: tuple[TestId, ...] = ()
     opposites: tuple[tuple[TestId, TestId], ...] = ()
+    other_inputs: tuple[TestId, ...] = ()
     runs: int = 0
 
 

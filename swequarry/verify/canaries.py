@@ -11,11 +11,12 @@ them is reached: honest code that gives fewer items there passes a test for noth
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from swequarry.verify.testsource import Edit, Function, TestSource, another, literal, own_nodes, written
+from swequarry.verify.testsource import Edit, Function, TestSource, another, literal, own_nodes, written_as
 
 _SWAPS = {
     "assertTrue": "assertFalse",
@@ -36,6 +37,9 @@ _RAISES = frozenset(
 )
 _WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
 _OTHER_ERRORS = ("BufferError", "EOFError", "ReferenceError", "FloatingPointError", "TabError")
+_COMMON_ERRORS = ("TypeError", "RuntimeError", "IndexError", "OSError")
+"""What tests often want, and few classes inherit beside another of Python's: who looks for a class that no
+test has any reason to want finds none of these."""
 _OTHER_WARNINGS = ("BytesWarning", "UnicodeWarning")
 _REACHED = "reached"
 
@@ -143,7 +147,7 @@ def _wrong(source: TestSource, left: ast.expr, right: ast.expr, *, exact: bool) 
         constants = [node for node in ast.walk(side) if isinstance(node, ast.Constant)]
         for node in constants if _is_literal(side) else ():
             try:
-                return source.replace(node, written(another(node.value)))
+                return source.replace(node, written_as(source.text(node), another(node.value)))
             except ValueError:
                 continue
     return source.replace(right, f"({source.text(right)}, None)")
@@ -160,11 +164,33 @@ def _is_literal(node: ast.expr) -> bool:
 def _exceptions(source: TestSource, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
         name = _called(node)
-        others = _OTHER_ERRORS if name in _RAISES else _OTHER_WARNINGS if name in _WARNS else ()
+        named = ast.unparse(node.args[0])
+        others = _other_errors(node.args[0]) if name in _RAISES else _OTHER_WARNINGS if name in _WARNS else ()
         if others:
-            named = ast.unparse(node.args[0])
             fit = [other for other in others if other not in named]
             yield source.replace(node.args[0], fit[len(named) % len(fit)])
+
+
+def _other_errors(wanted: ast.expr) -> Sequence[str]:
+    """Return classes that code which raises what is wanted doesn't raise.
+
+    Beside a class of Python's own these are others of the kind; what a project's class derives from isn't
+    known, and code that meets a wide one (`Exception`) may raise whatever is common.
+    """
+    names = wanted.elts if isinstance(wanted, ast.Tuple) else [wanted]
+    classes = [getattr(builtins, name.id, None) if isinstance(name, ast.Name) else None for name in names]
+    known = [found for found in classes if isinstance(found, type) and issubclass(found, Exception)]
+    if len(known) < len(names) or Exception in known:
+        return _OTHER_ERRORS
+    far = [
+        other
+        for other in _COMMON_ERRORS
+        if not any(
+            issubclass(cls, getattr(builtins, other)) or issubclass(getattr(builtins, other), cls)
+            for cls in known
+        )
+    ]
+    return far or _OTHER_ERRORS
 
 
 def _negations(source: TestSource, node: ast.AST) -> Iterator[Edit]:

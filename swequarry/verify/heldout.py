@@ -98,10 +98,11 @@ class _Half:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """Two partner files and the functions that are tests in both."""
+    """Two partner files, the functions that are tests in both, and whether their inputs are others."""
 
     halves: tuple[_Half, _Half]
     names: tuple[str, ...]
+    other_inputs: bool = True
 
     def rows(self) -> list[tuple[TestId, TestId, TestId]]:
         """Return (the one that wants what gold gives, the one that doesn't, the original) of each test."""
@@ -165,6 +166,11 @@ def _kept(
         twins=tuple(sorted({(right, origin) for right, _, origin in used})),
         must_fail=tuple(wrong for wrong, _ in opposites),
         opposites=tuple(opposites),
+        other_inputs=tuple(
+            sorted(
+                {right for pair in pairs if pair.other_inputs for right, _, _ in pair.rows() if right in kept}
+            )
+        ),
         runs=len(outcomes),
     )
 
@@ -212,7 +218,7 @@ def _copies(
         if data is None or not chosen:
             return ()
         made.append(_Half(of=file, data=data, right=right))
-    return (_Pair(halves=(made[0], made[1]), names=tuple(sorted(chosen))),)
+    return (_Pair(halves=(made[0], made[1]), names=tuple(sorted(chosen)), other_inputs=bool(inputs)),)
 
 
 def _drawn(case: Case, file: HiddenFile, name: str, what: str) -> bool:

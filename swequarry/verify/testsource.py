@@ -169,6 +169,11 @@ def function_name(test: TestId) -> str:
     return test.partition(" (")[0]
 
 
+def function_of(test: TestId) -> str:
+    """Return a test's id without its parameters."""
+    return test.partition("[")[0] if "::" in test else test
+
+
 def file_of(test: TestId, paths: Collection[str]) -> str | None:
     """Return which of some files a test is in, by its id; None where that can't be told."""
     if "::" in test:
@@ -223,6 +228,30 @@ def _another_text(value: str, turn: int) -> str:
                 if new != letter:
                     return value[:place] + new + value[place + 1 :]
     raise ValueError("a text without letters")
+
+
+def written_as(text: str, value: object) -> str:
+    """Return the source of a plain value in the manner of a constant from which it differs in one letter.
+
+    Quotes, prefixes and escapes stay: in a file with one manner another would tell what was changed.
+    """
+    old = _value_of(text)
+    if not (isinstance(old, str) and isinstance(value, str) and len(old) == len(value)):
+        return written(value)
+    place = next((at for at, letter in enumerate(value) if letter != old[at]), 0)
+    for at in range(len(text) - 1, -1, -1) if value else ():
+        if text[at] == old[place]:
+            made = text[:at] + value[place] + text[at + 1 :]
+            if _value_of(made) == value:
+                return made
+    return written(value)
+
+
+def _value_of(text: str) -> object:
+    try:
+        return literal(ast.parse(f"({text})", mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def written(value: object) -> str:

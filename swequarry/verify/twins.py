@@ -16,6 +16,9 @@ from swequarry.verify.testsource import Edit, Function, TestSource, another, own
 
 _MARK = "swequarry-value:"
 _VALUE = re.compile(re.escape(_MARK) + r"(.*):\.$")
+_FAR = 3
+"""Letters from a measured text to a wrong one. Inputs change by fewer: code that gives back what they were
+before is wrong, but hasn't read what the test wants."""
 _EQUAL = frozenset({"assertEqual", "assertEquals", "assert_equal", "eq_"})
 
 _HELPERS = """
@@ -147,7 +150,7 @@ def unlike(value: object, *, up: bool = True) -> object:
     if isinstance(value, int | float):
         return _unlike_number(value, up=up)
     try:
-        return another(value, 1 if up else -1)
+        return another(value, _FAR if up else -_FAR)
     except ValueError:
         return (value, None)
 
@@ -259,8 +262,12 @@ def _makers(function: Function, statement: ast.stmt, names: Collection[str]) -> 
 
 
 def _changed_inputs(source: TestSource, node: ast.expr | ast.stmt, turn: int) -> list[Edit]:
-    """Return edits that change the plain literals among the arguments of calls in a piece of code."""
-    edits = {}
+    """Return edits that change the plain literals among the arguments of calls in a piece of code.
+
+    The first turn changes all, others one alone, a number if there is one: a number beside another is mostly
+    as good an input as it was, while another letter can make of a unit, a name or a path what nobody knows.
+    """
+    edits, numbers = {}, []
     for call in (inner for inner in ast.walk(node) if isinstance(inner, ast.Call)):
         values = [*call.args, *(keyword.value for keyword in call.keywords)]
         for constant in (inner for value in values for inner in _constants(value)):
@@ -269,7 +276,8 @@ def _changed_inputs(source: TestSource, node: ast.expr | ast.stmt, turn: int) ->
             except ValueError:
                 continue
             edits[edit.start] = edit
-    return list(edits.values())
+            numbers += [edit] if isinstance(constant.value, int | float) else []
+    return list(edits.values()) if turn == 1 else [*numbers, *edits.values()][:1]
 
 
 def _constants(node: ast.expr) -> list[ast.Constant]:

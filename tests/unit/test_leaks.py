@@ -10,12 +10,13 @@ import lzma
 import marshal
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answer
+from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answer, without_lines
 from reconstruct.leaks.index import build_index
 from reconstruct.leaks.judge import SHARE, examine
 from reconstruct.leaks.places import (
@@ -118,6 +119,18 @@ def compiled(source: bytes, name: str = "amounts.py") -> bytes:
     return importlib.util.MAGIC_NUMBER + bytes(8) + len(source).to_bytes(4, "little") + code
 
 
+def in_lines(before: bytes, after: bytes) -> bytes:
+    return b"".join(before + line + after for line in base64.encodebytes(FIXED).split())
+
+
+def packed(*blobs: bytes) -> bytes:
+    """Return a pack of git with some blobs."""
+    made = b"PACK" + (2).to_bytes(4, "big") + len(blobs).to_bytes(4, "big")
+    for data in blobs:
+        made += bytes([0xB0 | len(data) & 15, len(data) >> 4]) + zlib.compress(data)
+    return made + bytes(20)
+
+
 CHANNELS = {
     "copied module": ("/opt/x/other_name.py", FIXED),
     "wheel in a cache": ("/home/sandbox/.cache/pip/tally-1.1.whl", zipped("tally/amounts.py", FIXED)),
@@ -131,6 +144,20 @@ CHANNELS = {
     "patch in base64": ("/opt/eval.sh", b"echo '" + base64.b64encode(GOLD_PATCH) + b"' | base64 -d"),
     "other layout": ("/opt/x/l.py", b" ".join(FIXED.replace(b"(", b" ( ").split())),
     "other indentation, CRLF": ("/opt/x/i.py", FIXED.replace(b"    ", b"\t").replace(b"\n", b"\r\n")),
+    "UTF-16 without a mark": ("/opt/x/v.txt", FIXED.decode().encode("utf-16-le")),
+    "zip application": ("/opt/bin/tally.pyz", b"#!/usr/bin/env python3\n" + zipped("a.py", FIXED)),
+    "byte code by any name": ("/opt/x/cache.bin", compiled(FIXED)),
+    "base64 in a block of YAML": ("/opt/a.yml", b"data: |\n" + in_lines(b"  ", b"\n")),
+    "base64 in texts of their own": ("/opt/a.py", b"DATA = (\n" + in_lines(b'    b"', b'"\n') + b")\n"),
+    "deflated in base64": ("/opt/b.txt", base64.b64encode(zlib.compress(FIXED))),
+    "object of another git folder": ("/opt/y/.git/objects/ab/cd", zlib.compress(b"blob 9\0" + FIXED)),
+    "pack of another git folder": ("/opt/y/.git/objects/pack/pack-1.pack", packed(BASE, FIXED)),
+    "bundle": ("/opt/y.bundle", b"# v2 git bundle\n" + b"a" * 40 + b" HEAD\n\n" + packed(FIXED)),
+    "notebook": (
+        "/opt/x.ipynb",
+        json.dumps({"source": FIXED.decode().splitlines(keepends=True)}, indent=1).encode(),
+    ),
+    "patch that takes the fix back": ("/opt/x.patch", patch("src/tally/amounts.py", BASE, FIXED)),
     "UTF-16": ("/opt/x/u.txt", FIXED.decode().encode("utf-16")),
 }
 
@@ -217,7 +244,15 @@ def test_an_archive_below_the_deepest_level_is_told() -> None:
 
 
 @given(
-    st.sampled_from([zipped("a.py", FIXED), tarred("a", FIXED), gzip.compress(FIXED), compiled(FIXED)]),
+    st.sampled_from(
+        [
+            zipped("a.py", FIXED),
+            tarred("a", FIXED),
+            gzip.compress(FIXED),
+            compiled(FIXED),
+            packed(BASE, FIXED),
+        ]
+    ),
     st.data(),
 )
 def test_no_bytes_break_the_reader(whole: bytes, data) -> None:
@@ -282,6 +317,27 @@ def test_an_index_does_not_lose_a_leak(tmp_path, answer: Answer) -> None:
     assert loaded is not None
     assert loaded.owners_of(answer) == {50, 51}
     assert build_index([*files, layout])[0].may_hold(answer, SHARE)
+
+
+def test_what_everybody_writes_is_no_leak_though_the_fix_writes_it_too(tmp_path) -> None:
+    common = b"""\
+def __init__(self, *args, **kwargs):
+    super().__init__(*args, **kwargs)
+    self.logger = logging.getLogger(__name__)
+    parser = argparse.ArgumentParser(description=__doc__)
+"""
+    answer = read_answer([("gold", patch("src/tally/amounts.py", common + FIXED))])
+    index, _ = build_index([stored(tmp_path, f"lib{n}.py", common + b"X = %d\n" % n) for n in range(12)])
+    left = without_lines(answer, index.common_lines(answer))
+    assert found(answer, "/opt/x/lib.py", common)
+    assert not found(left, "/opt/x/lib.py", common)
+    assert found(left, "/opt/x/lib.py", FIXED) == {"gold"}
+
+
+def test_text_of_a_licence_is_no_leak() -> None:
+    text = b"".join(b"Permission is granted to do thing number %d with it.\n" % n for n in range(20))
+    answer = read_answer([("gold", patch("LICENSE.txt", text)), ("gold", GOLD_PATCH)])
+    assert not found(answer, "/opt/x/lib-1.dist-info/LICENSE", text)
 
 
 def test_a_view_that_was_not_read_gives_nothing(answer: Answer) -> None:

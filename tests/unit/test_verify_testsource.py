@@ -29,7 +29,9 @@ def wrong(text: str, way: Way | None = None) -> str:
     [
         ("assert f(1) == 5", "assert f(1) == 6"),
         ("assert 5 == f(1)", "assert 6 == f(1)"),
-        ('assert f() == "é a"', "assert f() == '\\xe9 b'"),
+        ('assert f() == "é a"', 'assert f() == "é b"'),
+        ('assert f() == {"a": b"", "b": "x\\ty"}', 'assert f() == {"b": b"", "b": "x\\ty"}'),
+        ('assert f() == ("x1"\n    "y-")', 'assert f() == ("x1"\n    "z-")'),
         ("assert f() == [1, 2]", "assert f() == [3, 2]"),
         ("assert f() == g()", "assert f() == (g(), None)"),
         ("assert f() == None", "assert f() == (None, None)"),
@@ -48,6 +50,9 @@ def wrong(text: str, way: Way | None = None) -> str:
         ("self.assertTrue(f())", "self.assertFalse(f())"),
         ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
         ("pytest.raises(E, f)", "pytest.raises(EOFError, f)"),
+        ("pytest.raises(Exception, f)", "pytest.raises(TabError, f)"),
+        ("pytest.raises(KeyError, f)", "pytest.raises(TypeError, f)"),
+        ("pytest.raises((ValueError, OSError), f)", "pytest.raises(TypeError, f)"),
     ],
 )
 def test_an_expectation_becomes_one_that_right_code_does_not_meet(statement: str, becomes: str) -> None:
