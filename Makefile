@@ -8,6 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test lint type layers unit bench format clean
 
 $(STAMP): requirements.lock pyproject.toml
+	@echo 'making $(VENV): its packages come from the index, some minutes without uv'
 	@if command -v uv >/dev/null 2>&1; then \
 	  { [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) $(VENV); } && \
 	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock && \

@@ -1,5 +1,6 @@
 """Commands about what comes out: export, check, report, schema, gc."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ from swequarry.export.columns import RowForm, arrow_schema
 from swequarry.export.formats import exporter_of
 from swequarry.export.images import read_images
 from swequarry.export.interface import Exporter
+from swequarry.export.manifest import MANIFEST
 from swequarry.export.push import plan_push
 from swequarry.export.push import push as send
 from swequarry.ledger.gc import collect
@@ -55,7 +57,8 @@ def export(
 ) -> int:
     """Write the tasks of the newest run as a dataset.
 
-    Formats that start containers (harbor, swebench-repo) need images: `--sandbox docker` and --images.
+    Formats that start containers (harbor, swebench-repo) need tasks that were
+    verified in docker (`--set sandbox.backend=docker`) and --images.
 
     Example: `swequarry export out --format harbor --images images.json`
     """
@@ -72,7 +75,7 @@ def export(
     folder = destination or opened.dataset
     known = read_images(images) if images else {}
     sha256 = export_run(opened, run.number, folder, settings, exporter, known)
-    told = {"dataset": str(folder), "dataset_sha256": sha256, "format": exporter.name}
+    told = {"dataset": str(folder), "dataset_sha256": sha256, "format": exporter.name, **_counts(folder)}
     if push is not None:
         told |= _pushed(folder, push, public=public, dry_run=dry_run)
     if as_json:
@@ -80,6 +83,16 @@ def export(
     else:
         print_lines(f"{name.replace('_', ' ')}: {value}" for name, value in told.items())
     return ExitCode.OK
+
+
+def _counts(folder: Path) -> dict[str, str]:
+    """Return how many tasks were written and why others were not: an empty export must not look full."""
+    counts = json.loads((folder / MANIFEST).read_bytes())["counts"]
+    reasons = ", ".join(f"{count} {reason}" for reason, count in counts["left_out_by_reason"].items())
+    return {
+        "tasks": f"{counts['rows']} of {counts['given']}",
+        **({"left_out": f"{reasons}; {folder / MANIFEST} names each"} if reasons else {}),
+    }
 
 
 def _exporter(name: str, *, shared: bool) -> Exporter:

@@ -57,7 +57,7 @@ async def grade_predictions(
     if unknown:
         raise InputError(
             f"{len(unknown)} predictions name no task of this run: {', '.join(unknown[:5])}; "
-            "`swequarry status` says what it holds"
+            "its tasks are those of `dataset/` and `report.html` in the workspace"
         )
     places = [report_place(output, prediction) for prediction in predictions]
     known = [
