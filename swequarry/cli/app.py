@@ -24,6 +24,7 @@ COMMANDS: Final = {
         "Build an example repository with eighteen pull requests and run the whole line over it.",
     ),
     "status": ("inspect_commands", "Show how far the newest run is: funnel, reasons, yield by repository."),
+    "tasks": ("inspect_commands", "List the tasks of the newest run; exit code 3 if there is none."),
     "rejects": (
         "inspect_commands",
         "List what was rejected or failed, with the reason; exit code 1 if there is any.",

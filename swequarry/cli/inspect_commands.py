@@ -1,4 +1,4 @@
-"""Commands that answer questions about a run: status, show, why, rejects, retry."""
+"""Commands that answer questions about a run: status, tasks, show, why, rejects, retry."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -18,6 +18,7 @@ from swequarry.ledger.queries import attempts_of
 from swequarry.pipeline.publish import read_run
 from swequarry.pipeline.reasons import Explanation, explain, find_task, say_checks
 from swequarry.pipeline.reporting import last_run
+from swequarry.records import Task
 from swequarry.report.counts import ends
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
 
@@ -61,6 +62,33 @@ def status(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
         [(r.repo, r.candidates, r.accepted, r.from_commits, r.rejected, r.failed) for r in yield_rows(data)],
     )
     return ExitCode.OK
+
+
+_TASK_COLUMNS = ("task", "fail_to_pass", "pass_to_pass", "quarantined", "statement", "python", "canaries")
+
+
+@group.command()
+def tasks(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
+    """List the tasks of the newest run; exit code 3 if there is none."""
+    listed = [_task_line(entry.task) for entry in read_run(open_workspace(workspace)).tasks]
+    if as_json:
+        print_json(listed)
+    else:
+        print_table("Tasks", _TASK_COLUMNS, [tuple(one[name] for name in _TASK_COLUMNS) for one in listed])
+    return ExitCode.OK if listed else ExitCode.NOTHING_TO_DO
+
+
+def _task_line(task: Task) -> dict[str, object]:
+    verification, canaries = task.verification, task.verifier.canaries
+    return {
+        "task": task.instance_id,
+        "fail_to_pass": len(verification.fail_to_pass),
+        "pass_to_pass": len(verification.pass_to_pass),
+        "quarantined": len(verification.quarantined),
+        "statement": task.instruction.kind.value,
+        "python": task.environment.python_version,
+        "canaries": f"{canaries.share:.0%}" if canaries is not None else "none",
+    }
 
 
 @group.command()

@@ -57,7 +57,7 @@ async def grade_predictions(
     if unknown:
         raise InputError(
             f"{len(unknown)} predictions name no task of this run: {', '.join(unknown[:5])}; "
-            "its tasks are those of `dataset/` and `report.html` in the workspace"
+            "`swequarry tasks` lists those there are"
         )
     places = [report_place(output, prediction) for prediction in predictions]
     known = [

@@ -62,11 +62,7 @@ def resolve_item(workspace: Workspace, name: str) -> str:
         return near[0]
     if not near:
         alike = difflib.get_close_matches(name, selected, n=1)
-        hint = (
-            f"did you mean {alike[0]}?"
-            if alike
-            else "`swequarry rejects` and `report.html` of the workspace list them"
-        )
+        hint = f"did you mean {alike[0]}?" if alike else "`swequarry tasks` and `swequarry rejects` list them"
         raise InputError(f"the newest run knows no item {name!r}; {hint}")
     shown = ", ".join(near[:5]) + (", ..." if len(near) > 5 else "")  # noqa: PLR2004
     raise InputError(f"{name!r} could be any of {len(near)} items: {shown}; give the whole id")

@@ -100,6 +100,8 @@ def test_absent_base_commit_and_absent_test_change_have_their_codes(widgets):
     ]
     run_rows(folder, [json.dumps(row) for row in rows])
     assert ends(folder) == {"acme__widgets-3": "base_unreachable", "acme__widgets-4": "no_test_change"}
+    listed = swequarry(folder, "tasks", "-w", "out", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)) == (3, [])
 
 
 def test_missing_repository_is_a_failure_and_not_a_verdict(tmp_path):
