@@ -1,6 +1,7 @@
 """A backend for unit tests: runs commands on the host in a temporary copy of a folder. Isolates nothing."""
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
@@ -86,13 +87,20 @@ class FakeBackend:
         expired = threading.Event()
         reader = threading.Thread(target=self._read, args=(read_end, report, expired, process.pid))
         reader.start()
+        said: list[bytes] = []
+        talk = threading.Thread(target=lambda: said.append(process.communicate(command.stdin)[0]))
+        talk.start()
         try:
-            output, _ = process.communicate(command.stdin, timeout=limits.wall_s)
+            process.wait(limits.wall_s)
         except subprocess.TimeoutExpired:
             expired.set()
+        with contextlib.suppress(
+            ProcessLookupError
+        ):  # what a command leaves behind dies with it, as in a sandbox
             os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
+        talk.join()
         reader.join()
+        output = said[0]
         ended_by = EndedBy.WALL_LIMIT if expired.is_set() else EndedBy.EXITED
         code = process.returncode
         if code < 0 and ended_by is EndedBy.EXITED:
