@@ -115,6 +115,7 @@ def toy_image(base_image: str, tag: str) -> Iterator[ToyImage]:
         settings = SandboxSettings(backend="docker", base_image=base_image)
         backend = open_backend(settings, folder / "store")
         assert isinstance(backend, DockerBackend)
+        backend.engine.remove_image(tag)  # one that a killed run left holds another commit
         below = make_image(backend, tree, tag)
         try:
             blobs = Blobs()

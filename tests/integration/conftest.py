@@ -50,8 +50,8 @@ def docker_base_image() -> str:
     if named:
         return named
     ours = engine.api.images(filters={"label": "swequarry.interpreters"})
-    bases = [image for image in ours if LABEL_STORE not in image["Labels"]]
-    tags = [tag for image in bases for tag in image["RepoTags"] or ()]
+    bases = [i for i in ours if LABEL_STORE not in i["Labels"] and i["Labels"]["swequarry.interpreters"]]
+    tags = [tag for image in bases for tag in image["RepoTags"] or () if not tag.startswith("<none>")]
     if not tags:
         skip_or_fail("docker", "no base image: run `swequarry images base` or set SWEQUARRY_BASE_IMAGE")
     return tags[0]
