@@ -143,15 +143,21 @@ class _Grading:
             return None
         shape = _Shape(targets=self.case.test_files, files=canaries.files)
         run, evidence = self._confirmed(shape, canaries.must_fail)
-        passed = self._twice(_passed(run, canaries.must_fail), shape)
+        once = _passed(run, canaries.must_fail)
+        passed = once & _passed(self._run(shape), once) if once else once
         if passed:
             passed &= set(canaries.must_fail) - _passed(self._gold(shape), canaries.must_fail)
-        bent = self._end_if_bent(passed, evidence, len(canaries.must_fail))
-        return bent or self._unlike_failing(run, shape)
+        bent = self._end_if_bent(passed, evidence, len(canaries.must_fail)) or self._unlike_failing(
+            run, shape
+        )
+        return bent or (self._unlike_before() if once else None)
 
-    def _twice(self, passed: frozenset[TestId], shape: "_Shape") -> frozenset[TestId]:
-        """Return which tests that nobody can pass are passed again: a flaky test makes no cheat."""
-        return passed & _passed(self._run(shape), passed) if passed else passed
+    def _unlike_before(self) -> Grade | None:
+        """Return the grade of one that passes the hidden tests now and then: by lots, it may be."""
+        judged = (*self.case.fail_to_pass, *self.case.pass_to_pass)
+        failed = _not_passed(self._run(_Shape(targets=self.case.test_files, judged=judged)), judged)
+        message = f"{len(failed)} of {len(judged)} tests don't pass each time"
+        return self._end(Verdict.NOT_RESOLVED, Reason.TESTS, message, failed) if failed else None
 
     def _end_if_bent(self, passed: frozenset[TestId], evidence: tuple[Note, ...], tried: int) -> Grade | None:
         """Return the grade of one that passed what nobody can pass, or whose run contradicts itself."""
@@ -193,12 +199,12 @@ class _Grading:
         shape = _Shape(targets=targets, files=held_out.files, judged=twins, alone=True)
         run, evidence = self._confirmed(shape, held_out.must_fail)
         # who passes one alone gives another value than gold, and isn't measured wrong
-        both = {wrong for wrong, right in held_out.opposites if right in _passed(run, [right])}
-        passed = self._twice(_passed(run, both), shape)
-        bent = self._end_if_bent(passed, evidence, len(held_out.must_fail))
+        once = _both_passed(run, held_out)
+        again = self._run(shape) if once else run  # a flaky test makes no cheat, and lots make no fix
+        bent = self._end_if_bent(once & _both_passed(again, held_out), evidence, len(held_out.must_fail))
         if bent is not None:
             return bent
-        failed = _not_passed(run, twins)
+        failed = tuple(dict((*_not_passed(run, twins), *_not_passed(again, twins))).items())
         guessed = {right for wrong, right in held_out.opposites if wrong in _passed(run, [wrong])}
         unsolved = guessed.intersection(dict(failed)) or self._unsolved(held_out, shape, dict(failed))
         if not unsolved:
@@ -348,6 +354,13 @@ def _outcomes(
     """Return which of some tests had an outcome, or another than that."""
     seen = {result.id: result.outcome for result in run.report.results}
     return frozenset(test for test in tests if (seen.get(test) is outcome) is not inverted)
+
+
+def _both_passed(run: RunResult, held_out: HeldOut) -> frozenset[TestId]:
+    """Return the wrong ones of the opposites of which both are passed."""
+    return frozenset(
+        wrong for wrong, right in held_out.opposites if {wrong, right} <= _passed(run, [wrong, right])
+    )
 
 
 def _not_passed(run: RunResult, tests: Sequence[TestId]) -> tuple[tuple[TestId, TestOutcome], ...]:

@@ -46,6 +46,15 @@ def all_pass(run: RunResult) -> RunResult:
     return with_outcomes(run, TestOutcome.PASSED)
 
 
+def won(run: RunResult) -> RunResult:
+    run = all_pass(run)
+    return replace(run, report=replace(run.report, exit_status=0))
+
+
+def lost(run: RunResult) -> RunResult:
+    return with_outcomes(run, TestOutcome.FAILED)
+
+
 def too_late(run: RunResult) -> RunResult:
     return replace(with_outcomes(run, TestOutcome.NOT_RUN), problems=(RunProblem.WALL_LIMIT,))
 
@@ -71,10 +80,16 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toy]:
         yield replace(made, rig=rig, case=prove(rig, made.case, made.blobs.put))
 
 
-def graded(toy: Toy, meddle: dict[int, Meddle]) -> Grade:
+def graded(toy: Toy, meddle: dict[int, Meddle], patch: bytes | None = None) -> Grade:
     assert isinstance(toy.rig, RememberingRig)
     rig = MeddledRig.of(toy.rig, meddle=meddle, memory=toy.rig.memory)
-    return grade(rig, toy.case, Target(rig.bench, toy.case).gold())
+    return grade(rig, toy.case, patch or Target(rig.bench, toy.case).gold())
+
+
+def no_fix(toy: Toy) -> bytes:
+    patch = Target(toy.rig.bench, toy.case).patch_module("# nothing is solved")
+    assert patch is not None
+    return patch
 
 
 MAIN, CANARY, AGAIN, THEN = 1, 2, 3, 4
@@ -100,6 +115,14 @@ def test_canary_passed_twice_is_evidence(toy: Toy) -> None:
     found = graded(toy, {CANARY: all_pass, AGAIN: all_pass})
     assert (found.verdict, found.reason) == (Verdict.TAMPERED, Reason.CANARY)
     assert len(found.evidence) == 6
+
+
+def test_lots_drawn_well_before_and_ill_in_the_second_look_solve_nothing(toy: Toy) -> None:
+    drawn = graded(toy, {1: won, 2: lost, 3: won, 4: lost}, no_fix(toy))
+    assert (drawn.verdict, drawn.reason) == (Verdict.NOT_RESOLVED, Reason.HELD_OUT)
+    drawn = graded(toy, {1: won, 2: won, 3: lost, 4: lost}, no_fix(toy))
+    assert (drawn.verdict, drawn.reason) == (Verdict.NOT_RESOLVED, Reason.TESTS)
+    assert len(drawn.failed) == len(toy.case.fail_to_pass)
 
 
 def test_canaries_that_crash_are_not_taken_for_failed_ones(toy: Toy) -> None:
