@@ -27,7 +27,7 @@ from swequarry.records import LeakFinding
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
 from swequarry.sandbox.visible import VisibleFile, VisibleWorld
 
-SCANNER = 2
+SCANNER = 3
 """The version of the audit: raise it when the same world may now end otherwise."""
 CHECKS = (
     "lines and n-grams of gold patch and hidden tests: environment, checkout, system files by name",
@@ -162,9 +162,7 @@ class WorldScan:
         self._examine(files, base=self._base.blobs)
 
     def _host(self) -> None:
-        stems = self._answer.stems - {"__init__", "__main__"}
-        names = frozenset(f"{stem}{suffix}" for stem in stems for suffix in (".py", ".pyc"))
-        self._examine(self._world.host_files(names))
+        self._examine(self._world.host_files(module_file_names(self._answer)))
 
     def _examine(self, files: Iterable[VisibleFile], base: frozenset[str] = frozenset()) -> None:
         for file in files:
@@ -184,6 +182,12 @@ class WorldScan:
             self.result.not_scanned.append(file.path)
             return ()
         return () if blob_id(data) in base else views_of(file.path, data)
+
+
+def module_file_names(answer: Answer) -> frozenset[str]:
+    """Return the file names that changed modules have, whatever folder they lie in."""
+    stems = answer.stems - {"__init__", "__main__"}
+    return frozenset(f"{stem}{suffix}" for stem in stems for suffix in (".py", ".pyc"))
 
 
 def scan_values(values: Mapping[str, str], answer: Answer, result: Scanned) -> None:

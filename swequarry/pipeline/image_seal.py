@@ -6,6 +6,7 @@ from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.seal import answer_of
 from swequarry.records import Task
 from swequarry.sandbox.docker_engine import DockerEngine
+from swequarry.sandbox.task_image import base_of
 
 
 def require_sealed(house: House, engine: DockerEngine, task: Task, tag: str) -> None:
@@ -16,7 +17,7 @@ def require_sealed(house: House, engine: DockerEngine, task: Task, tag: str) -> 
         SandboxError: the engine doesn't give the image.
     """
     answer, base = answer_of(house, task.candidate, task.environment)
-    findings = scan_image(engine, tag, answer, base).findings
+    findings = scan_image(engine, tag, answer, base, base_of(engine, tag)).findings
     if findings:
         engine.remove_image(tag)
         raise RefusedByPolicyError(

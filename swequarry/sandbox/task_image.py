@@ -78,6 +78,15 @@ def build_task_image(backend: DockerBackend, wanted: Wanted) -> TaskImage:
     return _Builder(backend, world, wanted).build()
 
 
+def base_of(engine: DockerEngine, tag: str) -> str | None:
+    """Return the base image that the image of a task was made from; None where its label doesn't say.
+
+    Raises:
+        SandboxError: the engine doesn't answer.
+    """
+    return _labels(engine.image(tag) or {}).get(LABEL_BASE)
+
+
 def _labels(image: Mapping[str, object]) -> dict[str, str]:
     config = image.get("Config")
     labels = config.get("Labels") if isinstance(config, dict) else None

@@ -1,6 +1,7 @@
 """Layers of an image: none is passed over because it can't be read."""
 
 import gzip
+import hashlib
 import io
 import tarfile
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from swequarry.errors import SandboxError
-from swequarry.sandbox.image_audit import layer_files
+from swequarry.sandbox.image_audit import NO_BASE, BaseLayers, LayerFile, layer_files
 
 
 def packed(files: dict[str, bytes]) -> bytes:
@@ -22,14 +23,18 @@ def packed(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def found(members: dict[str, bytes]) -> list[tuple[str, bytes | None]]:
+def files_in(members: dict[str, bytes], base: BaseLayers = NO_BASE) -> list[LayerFile]:
     saved = packed(members)
 
     def get_image(_image: str, chunk_size: int) -> Iterator[bytes]:
         return (saved[start : start + 1000] for start in range(0, len(saved), chunk_size and 1000))
 
     engine = SimpleNamespace(api=SimpleNamespace(get_image=get_image))
-    return [(file.path, file.data) for file in layer_files(engine, "image", 4000)]
+    return list(layer_files(engine, "image", 4000, base))
+
+
+def found(members: dict[str, bytes]) -> list[tuple[str, bytes | None]]:
+    return [(file.path, file.data) for file in files_in(members)]
 
 
 def test_plain_packed_and_empty_layers_are_read_and_json_is_no_layer():
@@ -46,3 +51,20 @@ def test_plain_packed_and_empty_layers_are_read_and_json_is_no_layer():
 def test_layer_that_cannot_be_read_is_trouble_and_not_an_empty_one():
     with pytest.raises(SandboxError, match="can't be read"):
         found({"blobs/sha256/a": b"\x28\xb5\x2f\xfd" + b"z" * 2000})
+
+
+def test_base_layer_is_told_by_what_it_holds_and_nothing_above_it_is_passed_over():
+    below, above = packed({"usr/a.py": b"1", "usr/b.py": b"2"}), packed({"usr/b.py": b"3", "c": b"4"})
+    base = BaseLayers(
+        ids=frozenset({f"sha256:{hashlib.sha256(below).hexdigest()}"}),
+        wanted=lambda path: path.endswith("a.py"),
+    )
+    seen = files_in({"x/layer.tar": below, "y/layer.tar": above, "z/layer.tar": gzip.compress(below)}, base)
+    assert [(file.path, file.data, file.of_base) for file in seen] == [
+        ("/usr/a.py", b"1", True),
+        ("/usr/b.py", None, True),
+        ("/usr/b.py", b"3", False),
+        ("/c", b"4", False),
+        ("/usr/a.py", b"1", False),
+        ("/usr/b.py", b"2", False),
+    ]

@@ -95,7 +95,8 @@ def scan_world(house: House, known: SealInput, answer: Answer, base: BaseTree) -
         stored_image = backend.store.find(world.key)
         if stored_image is None or stored_image.image is None:
             raise SandboxError(f"no world {world.key!r} is stored in docker; run the same command again")
-        return scan_image(backend.engine, stored_image.image, answer, base)
+        starts_from = backend.bases.image_for(stored_image.interpreter)[0]
+        return scan_image(backend.engine, stored_image.image, answer, base, starts_from)
     store = WorldStore(house.workspace.worlds / "bubblewrap")
     variables = {**BASE_ENVIRONMENT, **dict(known.environment.recipe.variables)}
     scan = WorldScan(VisibleWorld(store, world.key), answer, base, house.workspace.cache / "leaks")
