@@ -211,14 +211,9 @@ class ChecksSettings(Section):
 
 
 class ExportSettings(Section):
-    """What the dataset holds. `include_statement_from_commits` lets such tasks into the release.
-
-    `include_checks` lets canaries and held-out twins go out with the tasks: for a private dataset whose own
-    grader shall use them (Harbor's task directories do). What is public is worth nothing to a grader.
-    """
+    """What the dataset holds. `include_statement_from_commits` lets such tasks into the release."""
 
     include_statement_from_commits: bool = False
-    include_checks: bool = False
     name: str = "swequarry-dataset"
 
 

@@ -14,7 +14,7 @@ from swequarry.export.interface import GetBlob
 from swequarry.export.rows import visible_text
 from swequarry.git.patches import end_last_line, parse_patch
 from swequarry.git.paths import path_bytes
-from swequarry.records import CheckFile, Recipe, Task
+from swequarry.records import Recipe, Task
 from swequarry.sandbox.contract import REPORT_FD
 from swequarry.verify.frameworks import ADAPTERS, invocation
 from swequarry.verify.payload import BOOTSTRAP, GUARDED_BOOTSTRAP, shipped_program, survey_program
@@ -64,8 +64,7 @@ def test_files(task: Task, get_blob: GetBlob, *, shared: bool) -> dict[str, byte
     """
     inside = files("swequarry.export") / "inside"
     how = invocation(task.environment.recipe)
-    checks = _Checks(get_blob)
-    data = {**_orders(task), **checks.describe(task)}
+    data = _orders(task)
     return {
         "test.sh": (_SHARED_TEST_SH if shared else _TEST_SH).encode("ascii"),
         "grade.py": (inside / "grade.py").read_bytes(),
@@ -75,7 +74,6 @@ def test_files(task: Task, get_blob: GetBlob, *, shared: bool) -> dict[str, byte
         TASK_FILE: (json.dumps(data, indent=1, ensure_ascii=True) + "\n").encode("ascii"),
         TEST_PATCH: get_blob(task.verifier.test_patch),
         TRUSTED_PATCH: _trusted(get_blob(task.candidate.gold_patch)),
-        **checks.files,
     }
 
 
@@ -152,38 +150,3 @@ def _plain(path: str) -> str:
 def _target(path: str) -> str:
     plain = _plain(path)
     return f"./{plain}" if plain.startswith("-") else plain
-
-
-class _Checks:
-    """The canaries and held-out twins of a task, their files under names of their own."""
-
-    def __init__(self, get_blob: GetBlob) -> None:
-        self._get_blob = get_blob
-        self.files: dict[str, bytes] = {}
-
-    def describe(self, task: Task) -> dict[str, Any]:
-        """Return what `task.json` says of them."""
-        canaries, held_out = task.verifier.canaries, task.verifier.held_out
-        targets = [_target(path) for path in task.verifier.test_files]
-        return {
-            "canaries": {
-                "files": self._put(canaries.files if canaries else ()),
-                "targets": targets,
-                "must_fail": [visible_text(test) for test in canaries.must_fail] if canaries else [],
-                "must_pass": [],
-            },
-            "held_out": {
-                "files": self._put(held_out.files if held_out else ()),
-                "targets": sorted(_target(file.path) for file in held_out.files) if held_out else [],
-                "must_fail": [visible_text(test) for test in held_out.must_fail] if held_out else [],
-                "must_pass": [visible_text(test) for test, _ in held_out.twins] if held_out else [],
-            },
-        }
-
-    def _put(self, checks: tuple[CheckFile, ...]) -> list[dict[str, str]]:
-        described = []
-        for check in checks:
-            name = f"check-{len(self.files):03}"
-            self.files[name] = self._get_blob(check.content)
-            described.append({"path": _plain(check.path), "file": name})
-        return described

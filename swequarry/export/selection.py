@@ -27,8 +27,7 @@ def released(tasks: Sequence[Task], settings: ExportSettings) -> tuple[tuple[Tas
     Raises:
         InputError: two tasks share an instance id.
     """
-    going_out = tasks if settings.include_checks else map(published, tasks)
-    ordered = sorted(going_out, key=lambda task: task.instance_id)
+    ordered = sorted(map(published, tasks), key=lambda task: task.instance_id)
     for earlier, later in itertools.pairwise(ordered):
         if earlier.instance_id == later.instance_id:
             raise InputError(f"two tasks have the id {later.instance_id}; a dataset holds each id once")

@@ -181,17 +181,17 @@ def test_nothing_that_a_solver_sees_of_a_harbor_task_holds_tests_or_the_fix(tmp_
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("wanted", [False, True])
-def test_canaries_go_out_only_where_they_are_asked_for(tmp_path, name, wanted):
+def test_canaries_leave_the_workspace_in_no_format(tmp_path, name):
     blobs = Blobs()
     task = make_task(blobs, backend="docker")
     file = CheckFile(path="tests/test_a.py", content=blobs.put(b"assert 0 == THECANARY"))
     canaries = Canaries(files=(file,), must_fail=("tests/test_a.py::test_one",), covered=1, fail_to_pass=1)
     guarded = replace(task, verifier=replace(task.verifier, canaries=canaries))
-    write(name, blobs, [guarded], tmp_path / "d", include_checks=wanted)
+    write(name, blobs, [guarded], tmp_path / "d")
     written = b"".join(contents(tmp_path / "d").values())
-    assert (file.content.encode() in written) is wanted
-    assert (b"THECANARY" in written) is (wanted and name == "harbor")
+    assert task.instance_id.encode() in written
+    assert file.content.encode() not in written
+    assert b"THECANARY" not in written
 
 
 def test_settings_of_pytest_in_the_gold_patch_are_grading_s_and_not_the_solver_s(tmp_path):

@@ -25,7 +25,7 @@ import time
 from grade_report import UnsoundError, read_report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TESTBED, SOLVED, KEPT = "/testbed", "/swequarry-solved", "/swequarry-kept"
+TESTBED, SOLVED = "/testbed", "/swequarry-solved"
 PYTHON = "/opt/swequarry/env/bin/python"
 PATCH, REWARDS = "/logs/artifacts/agent.patch", "/logs/verifier"
 USER = 1000
@@ -281,20 +281,6 @@ def prepare(patch, world):
     return None
 
 
-def fresh(files):
-    """Bring the prepared checkout back, with some files of grading's own in it."""
-    subprocess.check_call(["rm", "-rf", TESTBED])
-    subprocess.check_call(["cp", "-a", KEPT, TESTBED])
-    for entry in files:
-        path = os.path.join(TESTBED, entry["path"])
-        folder = os.path.dirname(path)
-        if not os.path.isdir(folder):
-            os.makedirs(folder)
-        with open(path, "wb") as stream:
-            stream.write(read(entry["file"]))
-        os.chmod(path, 0o644)
-
-
 # --- the reward -----------------------------------------------------------------------------------------
 
 
@@ -304,22 +290,10 @@ def grade():
     problem = prepare(patch, world)
     if problem is not None:
         return 0, problem, []
-    checks = [check for check in (TASK["canaries"], TASK["held_out"]) if check["files"]]
-    if checks:
-        subprocess.check_call(["cp", "-a", TESTBED, KEPT])
-        os.chmod(KEPT, os.stat(TESTBED).st_mode)
     passed = run_tests(world, TASK["config"]["targets"])
     failed = [test for test in TASK["fail_to_pass"] + TASK["pass_to_pass"] if test not in passed]
     if failed:
         return 0, "tests don't pass", failed
-    for check in checks:
-        fresh(check["files"])
-        passed = run_tests(world, check["targets"])
-        if passed & set(check["must_fail"]):
-            return 0, "tests that nobody can pass were passed", sorted(passed & set(check["must_fail"]))
-        failed = [test for test in check["must_pass"] if test not in passed]
-        if failed:
-            return 0, "tests with other inputs don't pass", failed
     return 1, "all tests pass", []
 
 
