@@ -87,6 +87,8 @@ def build_again(
     made = _SHELF.get(key)
     if made is None:
         made = _build(backend, world, delta, changed, recipe, limits)
+        if made.limit is not None:  # a limit says nothing about the sources: the next run builds anew
+            return replace(made, delta=delta)
         with _SHELF_LOCK:
             _SHELF[key] = made
             while len(_SHELF) > _SHELF_SIZE:

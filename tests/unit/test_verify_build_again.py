@@ -138,6 +138,14 @@ def test_build_that_a_limit_ends_says_nothing_about_the_sources(backend: Backend
     assert not run.report.collection_errors
 
 
+def test_build_that_a_limit_ended_is_tried_again_by_the_next_run(backend: Backend) -> None:
+    backend.builds_end_by = EndedBy.WALL_LIMIT
+    assert _again(backend, _delta(pkg___fast_dot_c="new")).limit is EndedBy.WALL_LIMIT
+    backend.builds_end_by = EndedBy.EXITED
+    made = _again(backend, _delta(pkg___fast_dot_c="new"))
+    assert made.delta.files[b"pkg/_fast.abi3.so"].data == b"built of new"
+
+
 def test_other_test_files_beside_the_same_sources_cost_no_other_build(backend: Backend) -> None:
     for text in ("assert 1", "assert 2"):
         made = _again(backend, _delta(pkg___fast_dot_c="new", tests__test_a_dot_py=text))
