@@ -87,11 +87,11 @@ def wrong_fixes(
     found = _Distinct()
     found.add(Attempt(kind=WrongFixKind.NO_OP, path=b"", files=_undone(files)))
     hunks = [hunk for file in files for hunk in _hunks(file)]
-    found.add(*_some(hunks, limits.hunks, chance))
+    found.add(*_some(found.new(hunks), limits.hunks, chance))
     whole = [_file_left_out(file) for file in files]
-    found.add(*_some(whole, limits.files, chance))
+    found.add(*_some(found.new(whole), limits.files, chance))
     bodies = [body for file in files for body in _empty_bodies(file)]
-    found.add(*_some(bodies, limits.bodies, chance))
+    found.add(*_some(found.new(bodies), limits.bodies, chance))
     made = [mutant for file in files for mutant in _mutants(file)]
     chosen = spread([attempt for _, attempt in made], [place for place, _ in made], limits.mutants, chance)
     found.add(*chosen)
@@ -130,11 +130,14 @@ class _Distinct:
         self._seen: set[frozenset[tuple[bytes, bytes | None]]] = set()
 
     def add(self, *attempts: Attempt) -> None:
-        for attempt in attempts:
-            key = frozenset(attempt.files.items())
-            if key not in self._seen:
-                self._seen.add(key)
-                self.attempts.append(attempt)
+        for attempt in self.new(attempts):
+            self._seen.add(frozenset(attempt.files.items()))
+            self.attempts.append(attempt)
+
+    def new(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Return those that are none of the earlier ones, each once: what is drawn must not fall away."""
+        fresh = {frozenset(attempt.files.items()): attempt for attempt in reversed(attempts)}
+        return [fresh[key] for key in reversed(fresh) if key not in self._seen]
 
 
 def _some(attempts: Sequence[Attempt], size: int, chance: random.Random) -> list[Attempt]:

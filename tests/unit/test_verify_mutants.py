@@ -173,6 +173,13 @@ def test_one_wrong_fix_isnt_counted_under_two_names():
     assert len(set(contents)) == len(contents)
 
 
+@pytest.mark.parametrize("seed", "abcdefgh")
+def test_draw_is_not_spent_on_what_was_counted_already(seed):
+    one_hunk = changed(b"a = 1\n", b"a = 2\n", b"a.py")  # without its hunk it is without its change
+    attempts, _ = wrong_fixes([one_hunk, changed(OLD, NEW)], seed, FixLimits(files=1))
+    assert [a.path for a in attempts if a.kind is WrongFixKind.FILE_LEFT_OUT] == [b"toy/money.py"]
+
+
 def test_no_wrong_fix_is_gold():
     for attempt in wrong_fixes(
         [changed(OLD, NEW), changed(None, SOURCE, b"toy/new.py"), changed(SOURCE, None, b"toy/old.py")],
