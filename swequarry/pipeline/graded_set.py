@@ -22,7 +22,7 @@ from swequarry.pipeline.grade_reports import (
     summary,
     write_json,
 )
-from swequarry.pipeline.grader import Graded, Grader
+from swequarry.pipeline.grader import Graded, Grader, without_patch
 from swequarry.pipeline.predictions import Prediction
 from swequarry.pipeline.task_pools import Standing, standing
 from swequarry.records import Task, sha256_hex
@@ -102,7 +102,7 @@ async def _each(
         prediction = predictions[number]
         task, patch = tasks[prediction.instance_id], prediction.patch
         if patch is None:
-            return number, _without_patch(task)
+            return number, without_patch(task)
         before = known[number].get(sha256_hex(patch))
         if before is not None:
             return number, before
@@ -118,19 +118,6 @@ async def _each(
     finally:
         for future in started:
             future.cancel()
-
-
-def _without_patch(task: Task) -> Graded:
-    return Graded(
-        instance_id=task.instance_id,
-        task=task.content_hash(),
-        patch_sha256=sha256_hex(b""),
-        verdict=Verdict.NOT_RESOLVED,
-        reason=Reason.NO_PATCH,
-        message="the patch is empty",
-        fail_to_pass=len(task.verifier.fail_to_pass),
-        pass_to_pass=len(task.verifier.pass_to_pass),
-    )
 
 
 def _broken(task: Task, patch: bytes, message: str) -> Graded:

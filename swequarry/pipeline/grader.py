@@ -26,8 +26,9 @@ from swequarry.verify.rig import Rig
 
 _TRIES = 3
 _WARM_TASKS = 64
-_NOTHING_RAN = frozenset({Reason.NO_PATCH, Reason.KILLED})
-"""Verdicts of these name no test that failed, and none has passed."""
+_HIDDEN_PASSED = frozenset({Reason.ALL_PASSED, Reason.CANARY, Reason.HELD_OUT})
+"""What comes after all hidden tests passed: the tests that these name as failed are grading's own."""
+_HIDDEN_FAILED = frozenset({Reason.TESTS, Reason.LIMIT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +66,8 @@ class Graded(Record):
 
         For shaping a reward; a task is resolved or isn't.
         """
-        whole = self.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and self.fail_to_pass > 0
-        if self.reason is Reason.HELD_OUT or not whole or self.passed_pass_to_pass < self.pass_to_pass:
+        measured = self.resolved or (self.verdict is Verdict.NOT_RESOLVED and self.reason in _HIDDEN_FAILED)
+        if not measured or not self.fail_to_pass or self.passed_pass_to_pass < self.pass_to_pass:
             return 0.0
         return self.passed_fail_to_pass / self.fail_to_pass
 
@@ -77,7 +78,7 @@ class _Warm:
 
     opened: OpenTask
     rooms: Rooms[tuple[Rig, Case]]
-    users: int = 0
+    users: int = 1
 
     @classmethod
     def of(cls, opened: OpenTask) -> Self:
@@ -119,6 +120,8 @@ class Grader:
     def grade_now(self, task: str, patch: bytes) -> Graded:
         """Do what `grade` does, in the calling thread."""
         with self._task(task) as warm:
+            if not patch.strip():
+                return without_patch(warm.opened.task)
             done = self._grade(warm, patch)
             for _ in range(_TRIES - 1):
                 if done.verdict is not Verdict.INFRA_FAILED:
@@ -150,32 +153,61 @@ class Grader:
         with self._lock:
             opening = self._opening.setdefault(name, threading.Lock())
         with opening:
-            warm = self._warm.get(name)
+            warm = self._entered(name)
             if warm is None:
                 warm = _Warm.of(open_task(self._house, name))
-            with self._lock:
-                self._warm[name] = warm
-                self._warm.move_to_end(name)
-                warm.users += 1
-                idle = [key for key, one in self._warm.items() if not one.users]
-                cold = [self._warm.pop(key) for key in idle[: max(0, len(self._warm) - _WARM_TASKS)]]
-        for one in cold:
-            one.rooms.close()
+                with self._lock:
+                    self._warm[name] = warm
+        self._cool()
         try:
             yield warm
         finally:
             with self._lock:
                 warm.users -= 1
 
+    def _entered(self, name: str) -> _Warm | None:
+        """Return a warm task that stays so until its user leaves, None where it isn't warm."""
+        with self._lock:
+            warm = self._warm.get(name)
+            if warm is not None:
+                warm.users += 1
+                self._warm.move_to_end(name)
+            return warm
+
+    def _cool(self) -> None:
+        """Close the tasks that were used longest ago, where there are more than may be warm."""
+        with self._lock:
+            idle = [key for key, one in self._warm.items() if not one.users]
+            cold = [self._warm.pop(key) for key in idle[: max(0, len(self._warm) - _WARM_TASKS)]]
+        for one in cold:
+            one.rooms.close()
+
+
+def without_patch(task: Task) -> Graded:
+    """Return what comes of an empty patch; nothing is run: that the unfixed code fails was verified."""
+    return Graded(
+        instance_id=task.instance_id,
+        task=task.content_hash(),
+        patch_sha256=sha256_hex(b""),
+        verdict=Verdict.NOT_RESOLVED,
+        reason=Reason.NO_PATCH,
+        message="the patch is empty",
+        fail_to_pass=len(task.verifier.fail_to_pass),
+        pass_to_pass=len(task.verifier.pass_to_pass),
+    )
+
 
 def graded(task: Task, patch: bytes, done: Grade) -> Graded:
     """Return a grade as a record that can be kept."""
     verifier = task.verifier
     failed = {test for test, _ in done.failed}
-    ran = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED) and done.reason not in _NOTHING_RAN
+    judged = done.verdict in (Verdict.RESOLVED, Verdict.NOT_RESOLVED)
 
     def passed(tests: tuple[TestId, ...]) -> int:
-        return sum(test not in failed for test in tests) if ran else 0
+        if judged and done.reason in _HIDDEN_PASSED:
+            return len(tests)
+        named = judged and done.reason in _HIDDEN_FAILED and failed
+        return sum(test not in failed for test in tests) if named else 0
 
     return Graded(
         instance_id=task.instance_id,

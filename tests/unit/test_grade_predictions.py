@@ -63,10 +63,18 @@ def graded_set(grader: FakeGrader, output: Path, *patches: bytes | None, task: T
     return asyncio.run(grade_predictions(grader, TASKS, predictions, output, lambda _p, _g: None))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("reason", [Reason.NO_PATCH, Reason.KILLED])
+@pytest.mark.parametrize("reason", [Reason.NO_PATCH, Reason.KILLED, Reason.TESTS, Reason.LIMIT])
 def test_patch_that_lets_no_test_run_earns_no_partial_credit(reason: Reason) -> None:
     done = graded(TASK, b"patch", Grade(verdict=Verdict.NOT_RESOLVED, reason=reason, message="m"))
     assert (done.passed_fail_to_pass, done.passed_pass_to_pass, done.partial_credit) == (0, 0, 0.0)
+
+
+@pytest.mark.parametrize("reason", [Reason.CANARY, Reason.HELD_OUT])
+def test_failed_test_of_grading_s_own_is_no_failed_hidden_test_and_earns_nothing(reason: Reason) -> None:
+    failed = ((F2P, TestOutcome.CRASHED),)
+    done = graded(TASK, b"patch", Grade(verdict=Verdict.NOT_RESOLVED, reason=reason, failed=failed))
+    assert done.passed_fail_to_pass == len(TASK.verifier.fail_to_pass)
+    assert done.partial_credit == 0.0
 
 
 def test_second_call_grades_nothing_that_has_a_verdict(tmp_path: Path) -> None:
