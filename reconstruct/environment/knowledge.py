@@ -77,6 +77,19 @@ def build_backends() -> Mapping[str, BackendRule]:
 
 
 @cache
+def at_run_time() -> Mapping[str, str]:
+    """Build requirements, and what must be at run time what they were built against: pins are for wheels."""
+    table: Mapping[str, str] = _load("build_time.yaml")["as_at_run_time"]
+    return table
+
+
+@cache
+def tools_on_import() -> Mapping[str, tuple[str, ...]]:
+    """Back-ends whose editable installs build again on import, with the tools that they need then."""
+    return {name: tuple(tools) for name, tools in _load("build_time.yaml")["build_on_import"].items()}
+
+
+@cache
 def is_not_needed(name: str) -> bool:
     """Whether tests can do without a distribution: linters, formatters, documentation, release tools.
 

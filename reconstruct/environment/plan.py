@@ -23,7 +23,7 @@ from reconstruct.environment.interpreters import (
     minor_of,
     shifted_date,
 )
-from reconstruct.environment.knowledge import build_backends, late_uploads
+from reconstruct.environment.knowledge import at_run_time, build_backends, late_uploads, tools_on_import
 from reconstruct.environment.needs import TestNeeds, choose_needs
 from reconstruct.environment.requirement_sets import RUNNER, tidy, unique, unpinned
 from swequarry.records import Candidate, Recipe
@@ -34,10 +34,6 @@ BUILD_WINDOW_OPENS: Final = datetime(2023, 1, 8, tzinfo=UTC)
 MODERN: Final = datetime(2024, 1, 1, tzinfo=UTC)
 """From this day on nothing needs an old setuptools any more."""
 _SCM_BY_DISTRIBUTION: Final = frozenset({"setuptools_scm", "hatch-vcs"})
-_BUILD_ON_IMPORT: Final = {"mesonpy": ("ninja",)}
-"""Back-ends whose editable installs build again on import, with tools that must still be there then."""
-_AS_AT_RUN_TIME: Final = {"numpy": "numpy", "oldest-supported-numpy": "numpy"}
-"""What is built against must be what is there at run time: pins are for wheels that many can use."""
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 
 
@@ -239,8 +235,8 @@ class _Planner:
 
     def _built_beside(self) -> tuple[str, ...]:
         """What the build asks for, where it has to be built against what is there at run time."""
-        against = {name_of(text) for text in self._facts.build_requires} & _AS_AT_RUN_TIME.keys()
-        if self._facts.build_backend in _BUILD_ON_IMPORT or (against and self._facts.layout.compiled):
+        against = {name_of(text) for text in self._facts.build_requires} & at_run_time().keys()
+        if self._facts.build_backend in tools_on_import() or (against and self._facts.layout.compiled):
             return loose_build_requires(self._facts)
         return ()
 
@@ -257,7 +253,7 @@ class _Planner:
         """
         if not self._facts.layout.compiled or not self._facts.is_package:
             return texts
-        tools = [_AS_AT_RUN_TIME.get(name_of(t), unpinned(t)) for t in self._facts.build_requires]
+        tools = [at_run_time().get(name_of(t), unpinned(t)) for t in self._facts.build_requires]
         present = {name_of(text) for text in (*texts, *self._facts.dependencies)} | _SEEDS
         return unique([*texts, *(tool for tool in tools if name_of(tool) not in present)])
 
@@ -273,9 +269,9 @@ class _Planner:
 
 def loose_build_requires(facts: ProjectFacts) -> tuple[str, ...]:
     """Return what building a project asks for, without exact pins, for a build beside its dependencies."""
-    same = {**_AS_AT_RUN_TIME, **{name: name for name in _SEEDS}}
+    same = {**at_run_time(), **{name: name for name in _SEEDS}}
     texts = [same.get(name_of(text), unpinned(text)) for text in facts.build_requires if name_of(text)]
-    return unique([*texts, *_BUILD_ON_IMPORT.get(facts.build_backend or "", ())])
+    return unique([*texts, *tools_on_import().get(facts.build_backend or "", ())])
 
 
 def setuptools_bound(python: str, cutoff: datetime, build_requires: Sequence[str]) -> str:
