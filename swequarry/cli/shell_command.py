@@ -29,6 +29,7 @@ from swequarry.sandbox.index_access import INDEX_URL, INDEX_VARIABLES, with_inde
 from swequarry.sandbox.index_pages import IndexView, normalise
 from swequarry.sandbox.index_proxy import IndexProxy
 from swequarry.sandbox.terminal import Terminal, is_terminal
+from swequarry.verify.build_again import build_again
 from swequarry.verify.targets import select_targets
 
 group = command_group()
@@ -82,7 +83,10 @@ def shell(
         _introduce(known, environment, state, targets, network)
     world = environment_world(house, known.candidate, snapshot, environment)
     view = index_view(environment, known.candidate) if network is Network.INDEX else None
-    visit = _Visit(house, world, deltas[state], dict(environment.recipe.variables), view)
+    made = build_again(house.backend, world, deltas[state], environment.recipe, house.test_limits)
+    if made.failure is not None:
+        note(f"the extension modules of this state can't be built, so older ones are there: {made.failure}")
+    visit = _Visit(house, world, made.delta, dict(environment.recipe.variables), view)
     argv = tuple(command or ())
     return visit.interactive(argv, f"{known.item} {state.value}") if is_terminal() else visit.batch(argv)
 
