@@ -30,7 +30,6 @@ class RejectCode(StrEnum):
     SUBMODULE_CHANGED = "submodule_changed"
     RENAME_ACROSS_BORDER = "rename_across_border"
     REVERTED = "reverted"
-    SUPERSEDED = "superseded"
     NO_TEST_CHANGE = "no_test_change"
     NO_SOURCE_CHANGE = "no_source_change"
     NOT_PYTHON = "not_python"
@@ -63,7 +62,6 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.SUBMODULE_CHANGED: "the change moves a submodule, whose content the repository doesn't hold",
     RejectCode.RENAME_ACROSS_BORDER: "a file moved between source and tests and can't be split",
     RejectCode.REVERTED: "a later commit of the base branch reverts the pull request",
-    RejectCode.SUPERSEDED: "another pull request of the same change stands for it",
     RejectCode.NO_TEST_CHANGE: "the pull request changes no test",
     RejectCode.NO_SOURCE_CHANGE: "the pull request changes tests or documentation only",
     RejectCode.NOT_PYTHON: "the changed sources or tests aren't Python",

@@ -15,7 +15,6 @@ class Origin(StrEnum):
     HATCH = "hatch"
     EXTRA = "extra"
     TESTS_REQUIRE = "tests_require"
-    SETUP_REQUIRES = "setup_requires"
     DEPENDENCY_GROUP = "dependency_group"
     POETRY = "poetry"
     PDM = "pdm"
