@@ -121,7 +121,8 @@ def _apply_error(error: GitError) -> GitError | PatchError:
     without_data = [line for line in lines if _NO_DATA.search(line)]
     if without_data:
         return BinaryWithoutDataError(f"the patch carries no data for a binary file: {without_data[0]}")
-    return PatchError(f"the patch doesn't apply: {lines[0]}")
+    said = lines[0].replace(' (allow with "--allow-empty")', "")  # an option of git's, not of ours
+    return PatchError(f"the patch doesn't apply: {said}")
 
 
 class TreeWorkbench:
