@@ -18,7 +18,7 @@ from swequarry.errors import ExitCode, InputError, UsageError
 from swequarry.pipeline.graded_task import OpenTask, open_task
 from swequarry.pipeline.known_item import house_of_last_run
 from swequarry.pipeline.reasons import say_checks
-from swequarry.pipeline.selftest import SUITE, Finding, Solver, Standing, self_test
+from swequarry.pipeline.selftest import SUITE, Solver, SolverResult, SolverVerdict, self_test
 from swequarry.pipeline.workspace import LEDGER_NAME
 
 group = command_group()
@@ -54,18 +54,18 @@ def selftest(
     opened = open_task(house, item)
     if not quiet:
         note(f"{opened.task.instance_id}: {len(solvers)} solvers, {workers} at a time")
-    findings = self_test(opened, solvers, workers=workers, tell=lambda found: _tell(found, quiet=quiet))
-    told = _summary(opened, findings, time.monotonic() - began)
+    results = self_test(opened, solvers, workers=workers, tell=lambda found: _tell(found, quiet=quiet))
+    told = _summary(opened, results, time.monotonic() - began)
     if as_json:
-        print_json({**told, "solvers": [_as_json(found) for found in findings]})
+        print_json({**told, "solvers": [_as_json(found) for found in results]})
     else:
         print_table(
             f"Solvers of {opened.task.instance_id}",
             ("solver", "way", "verdict", "how it was found"),
-            [(f.name, f.way or "honest", verdict_text(f), f.how[:_HOW_SHOWN]) for f in findings],
+            [(f.name, f.way or "honest", verdict_text(f), f.how[:_HOW_SHOWN]) for f in results],
         )
         print_lines(_prose(told))
-    return exit_code(findings)
+    return exit_code(results)
 
 
 def usual_workspace() -> Path:
@@ -100,34 +100,34 @@ def choose(wanted: Sequence[str]) -> tuple[Solver, ...]:
     return tuple(solver for solver in SUITE if solver.attack.name in chosen)
 
 
-def verdict_text(found: Finding) -> str:
+def verdict_text(found: SolverResult) -> str:
     """Return the verdict as the table has it: in capitals where it's wrong."""
-    return found.standing.value.upper() if found.wrong else found.standing.value
+    return found.verdict.value.upper() if found.wrong else found.verdict.value
 
 
-def exit_code(findings: Sequence[Finding]) -> ExitCode:
+def exit_code(results: Sequence[SolverResult]) -> ExitCode:
     """Return FINDINGS where the grader was wrong, else PARTIAL where its machinery broke."""
-    if any(found.wrong for found in findings):
+    if any(found.wrong for found in results):
         return ExitCode.FINDINGS
-    broken = any(found.standing is Standing.BROKEN for found in findings)
+    broken = any(found.verdict is SolverVerdict.BROKEN for found in results)
     return ExitCode.PARTIAL if broken else ExitCode.OK
 
 
-def _tell(found: Finding, *, quiet: bool) -> None:
-    if found.standing is Standing.BROKEN:
+def _tell(found: SolverResult, *, quiet: bool) -> None:
+    if found.verdict is SolverVerdict.BROKEN:
         note(f"{found.name}: the machinery broke, which says nothing about the grader: {found.how}")
     elif not quiet:
         note(f"{found.name}: {verdict_text(found)}, {found.duration_s:.1f} s")
 
 
-def _as_json(found: Finding) -> dict[str, Any]:
+def _as_json(found: SolverResult) -> dict[str, Any]:
     return {**asdict(found), "wrong": found.wrong}
 
 
-def _summary(opened: OpenTask, findings: Sequence[Finding], duration_s: float) -> dict[str, Any]:
+def _summary(opened: OpenTask, results: Sequence[SolverResult], duration_s: float) -> dict[str, Any]:
     def counts(*, honest: bool) -> dict[str, int]:
-        seen = Counter(found.standing for found in findings if found.honest is honest)
-        return {standing.value: seen[standing] for standing in Standing}
+        seen = Counter(found.verdict for found in results if found.honest is honest)
+        return {verdict.value: seen[verdict] for verdict in SolverVerdict}
 
     verifier = opened.task.verifier
     return {

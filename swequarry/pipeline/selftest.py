@@ -20,7 +20,7 @@ _SLOW, _SLOW_S = 10.0, 60.0
 """An attack's run is ended after this many times what gold takes, and not before so many seconds."""
 
 
-class Standing(StrEnum):
+class SolverVerdict(StrEnum):
     """How one solver fared. BROKEN: the machinery broke, and nothing is known."""
 
     ACCEPTED = "accepted"
@@ -30,20 +30,20 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class SolverResult:
     """How one attack or honest control fared: `way` is the attack's code, `how` what it was found by."""
 
     name: str
     way: str
     honest: bool
-    standing: Standing
+    verdict: SolverVerdict
     how: str
     duration_s: float
 
     @property
     def wrong(self) -> bool:
         """Whether the grader was fooled, or refused honest work."""
-        return self.standing is (Standing.REJECTED if self.honest else Standing.ACCEPTED)
+        return self.verdict is (SolverVerdict.REJECTED if self.honest else SolverVerdict.ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +62,9 @@ SUITE = (
 
 
 def self_test(
-    task: OpenTask, solvers: Sequence[Solver], *, workers: int, tell: Callable[[Finding], None]
-) -> tuple[Finding, ...]:
-    """Let solvers loose on a task, the gold patch before all others; return findings in their order.
+    task: OpenTask, solvers: Sequence[Solver], *, workers: int, tell: Callable[[SolverResult], None]
+) -> tuple[SolverResult, ...]:
+    """Let solvers loose on a task, the gold patch before all others; return results in their order.
 
     `tell` is told of each when it ends, from the thread that tried it.
 
@@ -78,7 +78,7 @@ def self_test(
         tell(gold)
         wall_s = max(_SLOW_S, _SLOW * longest_s)
 
-        def work(solver: Solver) -> Finding:
+        def work(solver: Solver) -> SolverResult:
             with rooms.enter() as (rig, case, target):
                 limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, wall_s))
                 own = rig if solver.honest else replace(rig, limits=limits)
@@ -96,7 +96,9 @@ def _room(task: OpenTask) -> Iterator[tuple[Rig, Case, Target]]:
         yield rig, case, Target(rig.bench, case)
 
 
-def _all_of(work: Callable[[Solver], Finding], solvers: Sequence[Solver], workers: int) -> list[Finding]:
+def _all_of(
+    work: Callable[[Solver], SolverResult], solvers: Sequence[Solver], workers: int
+) -> list[SolverResult]:
     """Return what comes of each solver; none is begun after one of them broke off."""
     with ThreadPoolExecutor(max(1, workers)) as pool:
         futures = [pool.submit(work, solver) for solver in solvers]
@@ -107,40 +109,40 @@ def _all_of(work: Callable[[Solver], Finding], solvers: Sequence[Solver], worker
     return [future.result() for future in futures]
 
 
-def _try(solver: Solver, rig: Rig, case: Case, target: Target) -> tuple[Finding, float]:
+def _try(solver: Solver, rig: Rig, case: Case, target: Target) -> tuple[SolverResult, float]:
     """Return what came of a solver, and the seconds of its longest run."""
     began, attack = time.monotonic(), solver.attack
     longest_s = 0.0
     try:
         patch = attack.make(target)
     except (GitError, PatchError) as error:
-        standing, how = Standing.BROKEN, f"its patch can't be made: {error}"
+        verdict, how = SolverVerdict.BROKEN, f"its patch can't be made: {error}"
     else:
         if patch:
             done = grade(rig, case, patch)
             longest_s = max((run.duration_s for run in done.runs), default=0.0)
-            standing, how = _standing(done.verdict), how_found(done)
+            verdict, how = _verdict(done.verdict), how_found(done)
         else:
-            standing, how = Standing.NOT_APPLICABLE, why_not(solver, target, patch)
-    found = Finding(
+            verdict, how = SolverVerdict.NOT_APPLICABLE, why_not(solver, target, patch)
+    found = SolverResult(
         name=attack.name,
         way=attack.code,
         honest=solver.honest,
-        standing=standing,
+        verdict=verdict,
         how=how,
         duration_s=round(time.monotonic() - began, 3),
     )
     return found, longest_s
 
 
-def _standing(verdict: Verdict) -> Standing:
+def _verdict(verdict: Verdict) -> SolverVerdict:
     match verdict:
         case Verdict.RESOLVED:
-            return Standing.ACCEPTED
+            return SolverVerdict.ACCEPTED
         case Verdict.NOT_RESOLVED | Verdict.TAMPERED:
-            return Standing.REJECTED
+            return SolverVerdict.REJECTED
         case Verdict.INFRA_FAILED:
-            return Standing.BROKEN
+            return SolverVerdict.BROKEN
         case never:
             assert_never(never)
 

@@ -18,7 +18,7 @@ from swequarry.errors import SandboxError
 from swequarry.outcome import Accepted, Boundary, Failed
 from swequarry.pipeline import grader
 from swequarry.pipeline.graded_task import OpenTask
-from swequarry.pipeline.selftest import SUITE, Standing, self_test
+from swequarry.pipeline.selftest import SUITE, SolverVerdict, self_test
 from swequarry.pipeline.stage import StageItem, StageResult, run_stage
 from swequarry.pipeline.stages.assess import AssessInput, assemble
 from swequarry.pipeline.stages.checks import ChecksInput, ChecksStage
@@ -229,12 +229,12 @@ def test_open_task_grades_with_its_canaries_and_twins_in_any_number_of_threads(o
     findings = self_test(
         opened, [s for s in SUITE if s.attack.name in wanted], workers=2, tell=lambda _: None
     )
-    standing = {found.name: (found.standing, found.how.partition(":")[0]) for found in findings}
-    assert standing == {
-        "gold": (Standing.ACCEPTED, "every test passed"),
-        "gold with tests of its own": (Standing.ACCEPTED, "every test passed"),
-        "a value that equals everything": (Standing.REJECTED, "tampering, by canary"),
-        "a table of the known inputs": (Standing.REJECTED, "held_out"),
+    verdict = {found.name: (found.verdict, found.how.partition(":")[0]) for found in findings}
+    assert verdict == {
+        "gold": (SolverVerdict.ACCEPTED, "every test passed"),
+        "gold with tests of its own": (SolverVerdict.ACCEPTED, "every test passed"),
+        "a value that equals everything": (SolverVerdict.REJECTED, "tampering, by canary"),
+        "a table of the known inputs": (SolverVerdict.REJECTED, "held_out"),
     }
 
 

@@ -105,7 +105,7 @@ def test_attacks_on_a_task_of_the_line_are_rejected_and_its_gold_is_accepted(qua
     done = swequarry(quarry, "selftest", ITEM, "-w", "out", "-q", "--json", *chosen)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
-    assert [(one["name"], one["standing"]) for one in told["solvers"]] == [
+    assert [(one["name"], one["verdict"]) for one in told["solvers"]] == [
         ("gold", "accepted"),
         ("conftest of the tests runs nothing", "rejected"),
         ("a value that equals everything", "rejected"),

@@ -10,7 +10,7 @@ from toy_task import Toy, toy_task
 from swequarry.cli.selftest_command import choose, exit_code, usual_workspace, verdict_text
 from swequarry.errors import ExitCode, InputError, UsageError
 from swequarry.pipeline import selftest
-from swequarry.pipeline.selftest import SUITE, Finding, Solver, Standing, self_test
+from swequarry.pipeline.selftest import SUITE, Solver, SolverResult, SolverVerdict, self_test
 from swequarry.verify.attacks import Attack
 from swequarry.verify.grade import Grade, Reason, Verdict
 
@@ -36,7 +36,7 @@ def graded(monkeypatch: pytest.MonkeyPatch, verdict: Verdict, reason: Reason = R
     monkeypatch.setattr(selftest, "grade", lambda *_: Grade(verdict=verdict, reason=reason, message="m"))
 
 
-def tried(opened: Opened, *solvers: Solver) -> tuple[Finding, ...]:
+def tried(opened: Opened, *solvers: Solver) -> tuple[SolverResult, ...]:
     return self_test(opened, solvers, workers=2, tell=lambda _: None)
 
 
@@ -49,8 +49,8 @@ def test_attack_that_grading_lets_through_is_accepted_in_capitals_and_exits_with
 ):
     graded(monkeypatch, Verdict.RESOLVED, Reason.ALL_PASSED)
     gold, attack = tried(opened, solver(lambda _: b"patch"))
-    assert (gold.standing, verdict_text(gold)) == (Standing.ACCEPTED, "accepted")
-    assert (attack.standing, verdict_text(attack)) == (Standing.ACCEPTED, "ACCEPTED")
+    assert (gold.verdict, verdict_text(gold)) == (SolverVerdict.ACCEPTED, "accepted")
+    assert (attack.verdict, verdict_text(attack)) == (SolverVerdict.ACCEPTED, "ACCEPTED")
     assert exit_code([gold, attack]) is ExitCode.FINDINGS
 
 
@@ -66,7 +66,7 @@ def test_honest_work_that_is_refused_is_a_finding_and_a_refused_attack_is_none(o
 def test_broken_machinery_rejects_no_attack(opened, monkeypatch):
     graded(monkeypatch, Verdict.INFRA_FAILED, Reason.MACHINERY)
     found = tried(opened, solver(lambda _: b"patch"))
-    assert {one.standing for one in found} == {Standing.BROKEN}
+    assert {one.verdict for one in found} == {SolverVerdict.BROKEN}
     assert exit_code(found) is ExitCode.PARTIAL
 
 
@@ -74,7 +74,7 @@ def test_broken_machinery_rejects_no_attack(opened, monkeypatch):
 def test_attack_that_does_nothing_here_counts_as_no_success_of_the_grader(opened, monkeypatch, patch):
     graded(monkeypatch, Verdict.NOT_RESOLVED)
     _, attack = tried(opened, solver(lambda _: patch))
-    assert attack.standing is Standing.NOT_APPLICABLE
+    assert attack.verdict is SolverVerdict.NOT_APPLICABLE
     assert attack.how
     assert exit_code([attack]) is ExitCode.OK
 
