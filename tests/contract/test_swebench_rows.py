@@ -24,7 +24,6 @@ from swebench.harness.constants import END_TEST_OUTPUT, START_TEST_OUTPUT  # noq
 from swebench.harness.grading import get_eval_report  # noqa: E402
 from swebench.harness.utils import load_swebench_dataset, make_test_spec  # noqa: E402
 
-pytestmark = pytest.mark.parallel
 NAMED = (
     "tests/test_a.py::test_one[a b]",
     "tests/test_a.py::T::test_two[é-'\"]",

@@ -45,7 +45,6 @@ from swequarry.records import (
 )
 from swequarry.sandbox.contract import World
 
-pytestmark = pytest.mark.parallel
 NARROW = {
     "tests/test_money.py": """
         from toy.money import add, parse

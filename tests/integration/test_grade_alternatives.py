@@ -10,7 +10,6 @@ from swequarry.verify.attacks import Target
 from swequarry.verify.grade import Reason, Verdict, grade
 from swequarry.verify.proofs import prove
 
-pytestmark = pytest.mark.parallel
 MONEY = "toy/money.py"
 TABLE = """
 _add, _label, _parse = add, label, parse

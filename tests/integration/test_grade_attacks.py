@@ -15,7 +15,6 @@ from swequarry.verify.grade import Grade, Reason, Verdict, grade
 from swequarry.verify.proofs import prove
 from swequarry.verify.rig import Rig
 
-pytestmark = pytest.mark.parallel
 WALL_S = 20
 CAUGHT = {
     "source turns every report": Reason.CANARY,

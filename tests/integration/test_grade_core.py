@@ -19,8 +19,6 @@ from swequarry.verify.attacks import Target
 from swequarry.verify.candidate import folder_tree, sift
 from swequarry.verify.grade import Reason, Verdict, grade
 
-pytestmark = pytest.mark.parallel
-
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toy]:

@@ -17,7 +17,6 @@ from swequarry.verify.passes import RunProblem
 from swequarry.verify.proofs import prove
 from swequarry.verify.runner import RunResult
 
-pytestmark = pytest.mark.parallel
 Meddle = Callable[[RunResult], RunResult]
 
 

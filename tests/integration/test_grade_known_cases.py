@@ -9,7 +9,6 @@ from toy_task import BASE, RememberingRig, Toy, contents, toy_task
 from swequarry.verify.attacks import Target
 from swequarry.verify.grade import Grade, Verdict, grade
 
-pytestmark = pytest.mark.parallel
 HOOK = """
 import pytest
 

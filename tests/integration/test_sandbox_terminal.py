@@ -74,7 +74,7 @@ def test_shell_has_a_terminal_of_the_right_size_and_passes_on_its_exit_code(benc
 
 def test_interrupt_key_ends_the_command_and_not_the_shell(bench):
     script = (
-        ("ready> ", "echo started; sleep 100\n"),
+        ("ready> ", "sh -c 'echo started; exec sleep 100'\n"),  # who says it has the terminal by then
         ("\nstarted", "\x03"),
         ("ready> ", "echo still $((1+1)) here; exit\n"),
     )

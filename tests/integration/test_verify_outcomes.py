@@ -5,7 +5,6 @@ from verify_worlds import run
 
 from swequarry.verify.runner import RunResult
 
-pytestmark = pytest.mark.parallel
 VALUES = ["2 * 3", "a - b", "PASSED x", "[z", "a]", "x::y", "1, 2", "it's", 'say "q"', "FAILED", " "]
 FILES = {
     "tests/test_ids.py": f"""

@@ -1,7 +1,6 @@
 import dataclasses
 from datetime import UTC, datetime
 
-import pytest
 from fake_backend import FakeBackend
 from verify_worlds import LIMITS, RECIPE, WORLD, outcomes, run, write_files
 
@@ -11,7 +10,6 @@ from swequarry.verify.perturbations import Clock, conditions
 from swequarry.verify.rig import Rig
 from swequarry.verify.stability_search import Budget, find_unstable, starter
 
-pytestmark = pytest.mark.parallel
 P = Perturbation
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 CLOCK = Clock(now=NOW)

@@ -14,8 +14,6 @@ from swequarry.records import Recipe
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.runner import RunOptions, run_tests
 
-pytestmark = pytest.mark.parallel
-
 
 def test_a_test_with_an_odd_id_can_be_run_alone_in_a_second_pass(tmp_path: Path) -> None:
     result = run(

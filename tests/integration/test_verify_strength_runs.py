@@ -17,7 +17,6 @@ from swequarry.verify.mutation_fixes import FixLimits
 from swequarry.verify.payload import Tap
 from swequarry.verify.strength import measure_strength
 
-pytestmark = pytest.mark.parallel
 FEW = FixLimits(hunks=9, files=3, bodies=3, mutants=3)
 NOTE = "toy/note.py"
 WEAK = {**GOLD, NOTE: "def note(text):\n    return text * 2\n", "README.md": "Money.\n"}

@@ -5,7 +5,6 @@ from swequarry.git.patches import parse_patch
 from swequarry.verify.coverage_of_gold import coverage, read_trace, tracing_tap
 from swequarry.verify.mutation_diff import ChangedFile, readable_patch
 
-pytestmark = pytest.mark.parallel
 LIB = b"""def label(amount):
     if amount < 0:
         return "debt"

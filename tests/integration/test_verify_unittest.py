@@ -15,7 +15,6 @@ from swequarry.verify.frameworks import invocation
 from swequarry.verify.payload import printing_program
 from swequarry.verify.runner import RunResult
 
-pytestmark = pytest.mark.parallel
 UNITTEST = Recipe(
     python="3.11", cutoff=RECIPE.cutoff, test_framework="unittest", test_command=("python", "-m", "unittest")
 )

@@ -28,7 +28,6 @@ from swequarry.records import (
 from swequarry.sandbox.contract import EndedBy, ExecResult
 from swequarry.verify.verifier import verify
 
-pytestmark = pytest.mark.parallel
 BUGGY = "def double(x): return x + x if x else 1"
 FIXED = "def double(x): return 2 * x"
 SETTINGS = VerifySettings(runs=1)
