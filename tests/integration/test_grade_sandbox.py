@@ -93,7 +93,7 @@ def test_survey_tells_environment_and_checkout_apart(toy: Toy) -> None:
     assert "toy" not in toy.rig.survey.names
 
 
-@pytest.mark.parametrize("attack", attacks(), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", list(attacks()), ids=lambda attack: attack.name)
 @pytest.mark.parametrize("toy", ["bubblewrap"], indirect=True)
 def test_no_attack_is_accepted_in_a_sandbox(attacked: dict[str, Future[Grade]], toy: Toy, attack) -> None:
     check_rejected(attacked[attack.name].result())
