@@ -63,6 +63,14 @@ COMMANDS: Final = {
         "output_commands",
         "Print a schema: of the settings (JSON Schema) or of the dataset's rows (column: type).",
     ),
+    "decontam": (
+        "decontam_command",
+        "Tell which rows of a file are in a benchmark, and quote by what.",
+    ),
+    "fingerprint": (
+        "decontam_command",
+        "Write the fingerprints of a benchmark: hashes by which its items are recognised, and no text.",
+    ),
     "gc": ("output_commands", "Delete blobs that nothing in the ledger names."),
     "doctor": ("doctor", "Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run."),
     "images": ("images", "Make, push and remove what sandboxes start from: images and stored worlds."),

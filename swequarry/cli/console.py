@@ -29,9 +29,13 @@ def print_json(value: object) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print plain lines on stdout, without markup."""
+    """Print plain lines on stdout, without markup; only a terminal gets blanks for tabs."""
     for line in lines:
-        out.print(Text(visible(line.replace("\r\n", "\n"))))
+        text = visible(line.replace("\r\n", "\n"))
+        if out.is_terminal:
+            out.print(Text(text))
+        else:
+            out.file.write(f"{text}\n")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

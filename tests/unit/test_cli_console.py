@@ -38,3 +38,8 @@ def test_json_with_escapes_is_the_same_json(capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert json.loads(out) == {"test": HOSTILE, "umlaut": "ä"}
     assert "ä" in out
+
+
+def test_a_table_that_is_piped_has_tabs(capsys):
+    console.print_table("title", ["a", "b"], [("x y", 1)])
+    assert capsys.readouterr().out == "a\tb\nx y\t1\n"

@@ -1,0 +1,1 @@
+"""Decontamination: is a candidate, or any text, already in a benchmark, or twice in one collection?"""
