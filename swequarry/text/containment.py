@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from swequarry.text.hashes import Hashes
 
-_FILTER_BITS = 16
+_SMALLEST_FILTER, _LARGEST_FILTER = 16, 27
+"""Bits of a hash that the table has a place for."""
+_PLACES = 4
+"""Bits more than the number of hashes has: one in sixteen others gets past the table."""
 
 
 @dataclass(frozen=True)
 class HashSet:
-    """A set of hashes for asking many at once: a table of their first 16 bits, then a binary search.
+    """A set of hashes for asking many at once: a table of their first bits, then a binary search.
 
     `values` are sorted, each once.
     """
@@ -30,15 +33,19 @@ class HashSet:
 
     @cached_property
     def _filter(self) -> NDArray[np.bool_]:
-        table = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)
-        table[self.values >> np.uint64(64 - _FILTER_BITS)] = True
+        table = np.zeros(1 << self._bits, dtype=np.bool_)
+        table[self.values >> np.uint64(64 - self._bits)] = True
         return table
+
+    @property
+    def _bits(self) -> int:
+        return min(max(_SMALLEST_FILTER, int(self.values.size).bit_length() + _PLACES), _LARGEST_FILTER)
 
     def places(self, hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (place in `hashes`, place in `values`) of each hash that is in the set."""
         if not self.values.size:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        near = np.flatnonzero(self._filter[hashes >> np.uint64(64 - _FILTER_BITS)])
+        near = np.flatnonzero(self._filter[hashes >> np.uint64(64 - self._bits)])
         found = np.searchsorted(self.values, hashes[near])
         found[found == self.values.size] = 0
         same = self.values[found] == hashes[near]
