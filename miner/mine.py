@@ -11,6 +11,7 @@ from pathlib import Path
 
 from miner.candidates import PutBlob
 from miner.licence import LicenceReader
+from miner.policy import check_policy, read_policy
 from miner.sources.git import GitSource, PullFilter
 from miner.sources.interface import MinedItem, MineUnit
 from miner.sources.issues import read_issues
@@ -85,10 +86,11 @@ def mine_units(settings: Settings) -> tuple[MineUnit, ...]:
     """Return the pieces of mining: one per repository for `git`, the file for `rows`.
 
     Raises:
-        ConfigError: the settings name no repository or no rows file, or a bad one.
-        InputError: the file of repositories is missing or has bad lines.
+        ConfigError: the settings name no repository or no rows file, a bad one, or no licence.
+        InputError: the file of repositories is missing or has bad lines, or a benchmark is missing.
     """
     source = settings.source
+    check_policy(settings.curate)
     if source.kind == "rows":
         if source.rows is None:
             raise ConfigError("source.kind is rows, but source.rows names no file")
@@ -116,7 +118,7 @@ def _file_hash(path: Path | None) -> str:
 
 
 def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator) -> ContentHash:
-    """Return a hash that changes when a unit's input does: refs of the repository, bytes of rows and issues.
+    """Return a hash that changes when a unit's input does: refs of the repository, bytes of the files.
 
     Settings that change the outcome aren't in it; they are part of the stage's key.
 
@@ -125,6 +127,8 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
         InputError: a file can't be read.
     """
     digest = hashlib.sha256(f"miner {MINER_VERSION}\n{unit.key}\n".encode())
+    for benchmark in settings.curate.decontamination.against:
+        digest.update(_file_hash(benchmark).encode("ascii"))
     if unit.repo is None:
         digest.update(_file_hash(settings.source.rows).encode("ascii"))
         digest.update(" ".join(repo.full_name for repo in _repositories(settings.source)).encode("utf-8"))
@@ -176,10 +180,13 @@ def mine_unit(
     source = settings.source
     since, until = _day(source.since, "since", time.min), _day(source.until, "until", time.max)
     numbers = frozenset(source.pulls)
+    policy = read_policy(settings.curate)
     if unit.repo is None:
         if source.rows is None:
             raise ConfigError("source.rows names no file")
-        rows = RowsSource(path=source.rows, locator=locator, curate=settings.curate, put_blob=put_blob)
+        rows = RowsSource(
+            path=source.rows, locator=locator, curate=settings.curate, put_blob=put_blob, policy=policy
+        )
         only = frozenset(repo.full_name.lower() for repo in _repositories(source))
         row_filter = RowFilter(
             since=since, until=until, numbers=numbers, repositories=only, limit=source.limit
@@ -197,6 +204,7 @@ def mine_unit(
         curate=settings.curate,
         issues=issues,
         put_blob=put_blob,
+        policy=policy,
         licences=LicenceReader(repository),
     )
     yield from pulls.items(PullFilter(since=since, until=until, numbers=numbers, limit=source.limit))

@@ -55,12 +55,30 @@ class SourceSettings(Section):
     branch: str | None = None
 
 
+class DecontaminationSettings(Section):
+    """The benchmarks that candidates are held against: files of rows, or of fingerprints (.npz).
+
+    `repository` and `review` say what becomes of candidates of a benchmark's repository, and of those that a
+    person should look at.
+    """
+
+    against: tuple[Path, ...] = ()
+    repository: Literal["keep", "remove"] = "keep"
+    review: Literal["keep", "remove"] = "keep"
+
+
 class CurateSettings(Section):
-    """What the Curator drops. `statement_from_commits` allows candidates without an issue's text."""
+    """What the Curator drops. `statement_from_commits` allows candidates without an issue's text.
+
+    `licences` are the SPDX ids that a licence may have, `permissive` standing for those that ask for no more
+    than notices; without any, every licence will do, and an unknown one too.
+    """
 
     statement_from_commits: bool = True
     max_gold_files: int = Field(default=100, ge=1)
     max_patch_bytes: int = Field(default=1_000_000, ge=1)
+    licences: tuple[str, ...] = ()
+    decontamination: DecontaminationSettings = DecontaminationSettings()
 
 
 class SandboxSettings(Section):

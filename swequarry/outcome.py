@@ -34,6 +34,8 @@ class RejectCode(StrEnum):
     NO_SOURCE_CHANGE = "no_source_change"
     NOT_PYTHON = "not_python"
     TOO_LARGE = "too_large"
+    LICENCE = "licence"
+    CONTAMINATED = "contaminated"
     LEAK = "leak"
     LFS_MISSING = "lfs_missing"
     MISSING_OBJECTS = "missing_objects"
@@ -66,6 +68,8 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.NO_SOURCE_CHANGE: "the pull request changes tests or documentation only",
     RejectCode.NOT_PYTHON: "the changed sources or tests aren't Python",
     RejectCode.TOO_LARGE: "the change is larger than the settings allow",
+    RejectCode.LICENCE: "the licence at the base commit isn't one that the settings allow, or can't be told",
+    RejectCode.CONTAMINATED: "the pull request is in a benchmark that the settings name",
     RejectCode.LEAK: "the answer can be reached from the world",
     RejectCode.LFS_MISSING: "tests need Git LFS content that the repository doesn't hold",
     RejectCode.MISSING_OBJECTS: "files that the tests need are missing from the mirror",

@@ -7,6 +7,7 @@ from datetime import datetime
 from miner.candidates import PutBlob, Split, cutoff_of, split_merged
 from miner.licence import LicenceReader
 from miner.linking import LinkText, drop_pull_requests, find_links
+from miner.policy import Policy
 from miner.sources.dates import is_within
 from miner.sources.guard import git_outcome, guarded
 from miner.sources.interface import MinedItem
@@ -57,6 +58,7 @@ class GitSource:
     curate: CurateSettings
     issues: IssueBook | None
     put_blob: PutBlob
+    policy: Policy
     licences: LicenceReader = field(repr=False)
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
@@ -127,7 +129,8 @@ class GitSource:
         stated = self._statement(pull, links)
         if isinstance(stated, Rejected):
             return stated
-        return Accepted(value=self._candidate(pull, split, links, *stated))
+        candidate = self._candidate(pull, split, links, *stated)
+        return self.policy.judge(candidate, split.gold_patch, split.test_patch)
 
     def _links(self, pull: PullRecord) -> tuple[IssueLink, ...]:
         texts = [LinkText(place=LinkPlace.TITLE, text=pull.title or "")]

@@ -11,6 +11,7 @@ from typing import Self
 
 from miner.candidates import PutBlob, Split, cutoff_of, split_published
 from miner.licence import LicenceReader
+from miner.policy import Policy
 from miner.sources.dates import is_within
 from miner.sources.guard import guarded
 from miner.sources.interface import MinedItem
@@ -107,6 +108,7 @@ class RowsSource:
     locator: MirrorLocator
     curate: CurateSettings
     put_blob: PutBlob
+    policy: Policy
     _seen: dict[str, int] = field(default_factory=dict)
     _accepted: dict[RepoRef, int] = field(default_factory=dict)
 
@@ -173,7 +175,8 @@ class RowsSource:
         split = split_published(room.bench, base_tree, row.test_patch, row.patch, self.curate)
         if isinstance(split, Rejected):
             return split
-        return Accepted(value=self._candidate(row, split, room))
+        candidate = self._candidate(row, split, room)
+        return self.policy.judge(candidate, split.gold_patch, split.test_patch)
 
     def _has_base(self, row: Row, repository: Repository) -> bool:
         url = self.locator.url.format(owner=row.repo.owner, name=row.repo.name)

@@ -12,9 +12,10 @@ import typer
 
 from miner.decontam.compare import Action, Comparer, Decision
 from miner.decontam.duplicates import Duplicate, find_duplicates
-from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
+from miner.decontam.fingerprint import Fingerprints, make_fingerprints
 from miner.decontam.items import Item, ItemProblem, read_items
 from miner.decontam.writing import KeptRows
+from miner.policy import benchmarks
 from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json, print_lines
 from swequarry.cli.options import Json
@@ -61,7 +62,7 @@ def decontam(
     """
     if not against and not duplicates:
         raise UsageError("nothing to compare with; give --against BENCHMARK, or --duplicates")
-    comparer = Comparer(_benchmarks(against or ()), repository)
+    comparer = Comparer(benchmarks(tuple(against or ())), repository)
     twice = find_duplicates(file, column or ()) if duplicates else {}
     counts: Counter[str] = Counter({action.value: 0 for action in Action})
     with ExitStack() as stack:
@@ -104,14 +105,6 @@ def fingerprint(
         raise InputError(f"{output} can't be written: {error.strerror}") from error
     note(f"{len(prints.items)} items in {output}")
     return ExitCode.OK
-
-
-def _benchmarks(paths: list[Path] | tuple[Path, ...]) -> Fingerprints:
-    parts = [
-        Fingerprints.load(path) if path.suffix == _FINGERPRINTS else _made(path, path.stem, ())
-        for path in paths
-    ]
-    return merged(parts)
 
 
 def _made(path: Path, name: str, columns: list[str] | tuple[str, ...]) -> Fingerprints:

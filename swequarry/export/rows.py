@@ -255,6 +255,7 @@ def _row(
         test_files=tuple(visible_text(path) for path in task.verifier.test_files),
         dropped_tests=lists.dropped,
         quarantined_tests=tuple(_quarantined(test) for test in task.verification.quarantined),
+        decontamination="; ".join(map(visible_text, candidate.contamination)) or None,
         environment_id=environment.identity(),
         python_version=environment.python_version,
         verification=_verification(task),

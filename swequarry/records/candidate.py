@@ -49,7 +49,8 @@ class Candidate(Record):
 
     `gold_patch` and `test_patch` name blobs: `git diff --binary --full-index` between trees, such that
     base tree + test patch = before tree and before tree + gold patch = after tree. `gold_files` and
-    `test_files` are the paths that each patch touches, sorted. `cutoff` is the day as of which the
+    `test_files` are the paths that each patch touches, sorted. `contamination` says what the candidate has in
+    common with benchmarks and was kept for. `cutoff` is the day as of which the
     environment is resolved: the merge date, else the later of creation and base commit.
     """
 
@@ -76,3 +77,4 @@ class Candidate(Record):
     licence: Licence | None = None
     language: str = "python"
     flags: tuple[str, ...] = ()
+    contamination: tuple[str, ...] = ()

@@ -22,11 +22,13 @@ class MineStage:
 
     @property
     def settings_hash(self) -> ContentHash:
-        """What the Curator depends on; where the repositories lie isn't part of it."""
+        """What the Curator depends on; where repositories and benchmarks lie isn't part of it."""
         source = self.house.settings.source.model_copy(
             update={"mirror": None, "url": "", "rows": None, "issues": None, "repositories": ()}
         )
-        return meaning_of(source, self.house.settings.curate)
+        curate = self.house.settings.curate
+        benchmarks = curate.decontamination.model_copy(update={"against": ()})
+        return meaning_of(source, curate.model_copy(update={"decontamination": benchmarks}))
 
     def run(self, item: StageItem[MineUnit], context: StageContext) -> Sequence[StoredOutcome]:
         """Return one outcome for every pull request or row of the unit."""

@@ -1,0 +1,153 @@
+"""The last word about a candidate: its licence, and whether a benchmark has it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from license_expression import ExpressionError, get_spdx_licensing
+
+from miner.decontam.compare import Action, Comparer
+from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
+from miner.decontam.items import Item, Part, change_hash, normal_form, read_items
+from swequarry.config import CurateSettings
+from swequarry.errors import ConfigError, InputError
+from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
+from swequarry.records import Candidate, Licence
+
+PERMISSIVE = "permissive"
+_PERMISSIVE = (
+    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause BSL-1.0 CC0-1.0 HPND ISC MIT MIT-0 MIT-CMU PSF-2.0 Python-2.0 "
+    "Unlicense WTFPL Zlib"
+)
+"""Licences that ask for no more than notices."""
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What settings say about candidates."""
+
+    allowed: frozenset[str] = frozenset()
+    comparer: Comparer | None = field(default=None, repr=False)
+    keeps_reviewed: bool = True
+
+    def judge(self, candidate: Candidate, gold: bytes, tests: bytes) -> Outcome[Candidate]:
+        """Return the candidate, with what it has in common with benchmarks, or why it is dropped."""
+        if self.allowed and not is_allowed(candidate.licence, self.allowed):
+            return _licence(candidate.licence)
+        if self.comparer is None:
+            return Accepted(value=candidate)
+        (decision,) = self.comparer.decisions([_item(candidate, gold, tests)])
+        told = tuple(str(match) for match in decision.matches[:_SHOWN])
+        dropped = {Action.REMOVE} if self.keeps_reviewed else {Action.REMOVE, Action.REVIEW}
+        if decision.action in dropped:
+            return Rejected(code=RejectCode.CONTAMINATED, message=f"it {told[0]}", evidence=told)
+        return Accepted(value=replace(candidate, contamination=told))
+
+
+def check_policy(settings: CurateSettings) -> None:
+    """See that settings can be a policy, before anything is mined.
+
+    Raises:
+        ConfigError: a licence is no SPDX id.
+        InputError: a benchmark is missing.
+    """
+    list(_ids(settings.licences))
+    for path in settings.decontamination.against:
+        if not path.is_file():
+            raise InputError(
+                f"there is no benchmark {path}; name rows (.jsonl, .parquet) or fingerprints (.npz)"
+            )
+
+
+def read_policy(settings: CurateSettings) -> Policy:
+    """Return the policy of settings; benchmarks are read, and rows of theirs that can't be are left out.
+
+    Raises:
+        ConfigError: a licence is no SPDX id.
+        InputError: a benchmark can't be read.
+    """
+    chosen = settings.decontamination
+    return Policy(
+        allowed=frozenset(_ids(settings.licences)),
+        comparer=Comparer(benchmarks(chosen.against), Action(chosen.repository)) if chosen.against else None,
+        keeps_reviewed=chosen.review == "keep",
+    )
+
+
+def benchmarks(paths: tuple[Path, ...]) -> Fingerprints:
+    """Return the fingerprints of benchmarks, from files of rows or of fingerprints (.npz).
+
+    Raises:
+        InputError: one can't be read.
+    """
+    return merged([Fingerprints.load(p) if p.suffix == ".npz" else fingerprints_of(p, p.stem) for p in paths])
+
+
+def fingerprints_of(path: Path, name: str) -> Fingerprints:
+    """Return the fingerprints of a file of rows.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    return make_fingerprints((item for item in read_items(path) if isinstance(item, Item)), name)
+
+
+def is_allowed(licence: Licence | None, allowed: frozenset[str]) -> bool:
+    """Whether a licence is one of some SPDX ids: all that apply together, one of those to choose from."""
+    if licence is None or licence.spdx is None:
+        return False
+    licensing = get_spdx_licensing()
+    try:
+        expression = licensing.parse(licence.spdx)
+    except ExpressionError:
+        return False
+
+    def holds(part: Any) -> bool:
+        if isinstance(part, licensing.OR):
+            return any(map(holds, part.args))
+        if isinstance(part, licensing.AND):
+            return all(map(holds, part.args))
+        return str(part).lower() in allowed
+
+    return expression is not None and holds(expression)
+
+
+def _ids(names: tuple[str, ...]) -> Iterator[str]:
+    known = {key.lower() for key in get_spdx_licensing().known_symbols}
+    for name in names:
+        if name == PERMISSIVE:
+            yield from _PERMISSIVE.lower().split()
+        elif name.lower() in known:
+            yield name.lower()
+        else:
+            raise ConfigError(
+                f"curate.licences: {name!r} is no SPDX id such as MIT; `{PERMISSIVE}` stands for many"
+            )
+
+
+def _licence(licence: Licence | None) -> Rejected:
+    told = licence.spdx if licence else None
+    message = f"the licence is {told}" if told else "the licence can't be told"
+    evidence = (
+        *(licence.files if licence else ()),
+        *([licence.evidence] if licence and licence.evidence else ()),
+    )
+    return Rejected(code=RejectCode.LICENCE, message=message, evidence=evidence)
+
+
+def _item(candidate: Candidate, gold: bytes, tests: bytes) -> Item:
+    texts = {
+        Part.STATEMENT: candidate.statement.text,
+        Part.GOLD: gold.decode("utf-8", "surrogateescape"),
+        Part.TESTS: tests.decode("utf-8", "surrogateescape"),
+    }
+    return Item(
+        id=candidate.instance_id,
+        parts={part: normal_form(text, part) for part, text in texts.items() if text.strip()},
+        repo=candidate.repo.full_name,
+        pull=candidate.pull_number,
+        base=candidate.base_commit,
+        change=change_hash(gold),
+    )
