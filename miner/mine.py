@@ -127,8 +127,8 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
         InputError: a file can't be read.
     """
     digest = hashlib.sha256(f"miner {MINER_VERSION}\n{unit.key}\n".encode())
-    for benchmark in settings.curate.decontamination.against:
-        digest.update(_file_hash(benchmark).encode("ascii"))
+    for path in (*settings.curate.decontamination.against, settings.curate.opt_out):
+        digest.update(_file_hash(path).encode("ascii"))
     if unit.repo is None:
         digest.update(_file_hash(settings.source.rows).encode("ascii"))
         digest.update(" ".join(repo.full_name for repo in _repositories(settings.source)).encode("utf-8"))

@@ -1,7 +1,8 @@
-"""The last word about a candidate: its licence, and whether a benchmark has it."""
+"""The last word about a candidate: the rules, its licence, and whether a benchmark has it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from license_expression import ExpressionError, get_spdx_licensing
 from miner.decontam.compare import Action, Comparer
 from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
 from miner.decontam.items import Item, Part, change_hash, normal_form, read_items
+from miner.rules.all_rules import RULES
+from miner.rules.interface import Subject
 from swequarry.config import CurateSettings
 from swequarry.errors import ConfigError, InputError
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
@@ -28,12 +31,22 @@ _SHOWN = 5
 class Policy:
     """What settings say about candidates."""
 
+    settings: CurateSettings
+    opted_out: tuple[str, ...] = ()
     allowed: frozenset[str] = frozenset()
     comparer: Comparer | None = field(default=None, repr=False)
     keeps_reviewed: bool = True
 
     def judge(self, candidate: Candidate, gold: bytes, tests: bytes) -> Outcome[Candidate]:
         """Return the candidate, with what it has in common with benchmarks, or why it is dropped."""
+        name = candidate.repo.full_name.lower()
+        if fitting := [pattern for pattern in self.opted_out if fnmatchcase(name, pattern)]:
+            return Rejected(code=RejectCode.OPTED_OUT, message=f"{name} is on the list, by {fitting[0]!r}")
+        subject = Subject(candidate=candidate, gold=gold, tests=tests)
+        for rule in RULES:
+            objection = rule(subject, self.settings)
+            if objection is not None:
+                return objection
         if self.allowed and not is_allowed(candidate.licence, self.allowed):
             return _licence(candidate.licence)
         if self.comparer is None:
@@ -51,9 +64,10 @@ def check_policy(settings: CurateSettings) -> None:
 
     Raises:
         ConfigError: a licence is no SPDX id.
-        InputError: a benchmark is missing.
+        InputError: a benchmark is missing, or the list of those who opted out can't be read.
     """
     list(_ids(settings.licences))
+    _opted_out(settings.opt_out)
     for path in settings.decontamination.against:
         if not path.is_file():
             raise InputError(
@@ -66,10 +80,12 @@ def read_policy(settings: CurateSettings) -> Policy:
 
     Raises:
         ConfigError: a licence is no SPDX id.
-        InputError: a benchmark can't be read.
+        InputError: a benchmark or the list of those who opted out can't be read.
     """
     chosen = settings.decontamination
     return Policy(
+        settings=settings,
+        opted_out=_opted_out(settings.opt_out),
         allowed=frozenset(_ids(settings.licences)),
         comparer=Comparer(benchmarks(chosen.against), Action(chosen.repository)) if chosen.against else None,
         keeps_reviewed=chosen.review == "keep",
@@ -112,6 +128,20 @@ def is_allowed(licence: Licence | None, allowed: frozenset[str]) -> bool:
         return str(part).lower() in allowed
 
     return expression is not None and holds(expression)
+
+
+def _opted_out(path: Path | None) -> tuple[str, ...]:
+    if path is None:
+        return ()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read as a list of repositories: {error}") from error
+    names = [line.partition("#")[0].strip().lower() for line in lines]
+    bad = next((name for name in names if name and name.count("/") != 1), None)
+    if bad is not None:
+        raise InputError(f"{path}: {bad!r} is neither `owner/name` nor a pattern such as `owner/*`")
+    return tuple(name for name in names if name)
 
 
 def _ids(names: tuple[str, ...]) -> Iterator[str]:

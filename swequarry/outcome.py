@@ -34,6 +34,11 @@ class RejectCode(StrEnum):
     NO_SOURCE_CHANGE = "no_source_change"
     NOT_PYTHON = "not_python"
     TOO_LARGE = "too_large"
+    OPTED_OUT = "opted_out"
+    SECRET = "secret"
+    SHORT_STATEMENT = "short_statement"
+    OTHER_SCRIPT = "other_script"
+    FOREIGN_CODE = "foreign_code"
     LICENCE = "licence"
     CONTAMINATED = "contaminated"
     LEAK = "leak"
@@ -68,6 +73,11 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.NO_SOURCE_CHANGE: "the pull request changes tests or documentation only",
     RejectCode.NOT_PYTHON: "the changed sources or tests aren't Python",
     RejectCode.TOO_LARGE: "the change is larger than the settings allow",
+    RejectCode.OPTED_OUT: "the repository is on the list of those that don't want to be used",
+    RejectCode.SECRET: "the text of the issue or pull request holds a key or token",
+    RejectCode.SHORT_STATEMENT: "the statement has fewer words than the settings ask for",
+    RejectCode.OTHER_SCRIPT: "the statement is mostly written in another script than the Latin one",
+    RejectCode.FOREIGN_CODE: "every changed source is vendored or generated",
     RejectCode.LICENCE: "the licence at the base commit isn't one that the settings allow, or can't be told",
     RejectCode.CONTAMINATED: "the pull request is in a benchmark that the settings name",
     RejectCode.LEAK: "the answer can be reached from the world",

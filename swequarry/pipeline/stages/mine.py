@@ -22,13 +22,15 @@ class MineStage:
 
     @property
     def settings_hash(self) -> ContentHash:
-        """What the Curator depends on; where repositories and benchmarks lie isn't part of it."""
+        """What the Curator depends on; where files and repositories lie isn't part of it."""
         source = self.house.settings.source.model_copy(
             update={"mirror": None, "url": "", "rows": None, "issues": None, "repositories": ()}
         )
         curate = self.house.settings.curate
         benchmarks = curate.decontamination.model_copy(update={"against": ()})
-        return meaning_of(source, curate.model_copy(update={"decontamination": benchmarks}))
+        return meaning_of(
+            source, curate.model_copy(update={"decontamination": benchmarks, "policy": None, "opt_out": None})
+        )
 
     def run(self, item: StageItem[MineUnit], context: StageContext) -> Sequence[StoredOutcome]:
         """Return one outcome for every pull request or row of the unit."""
