@@ -31,7 +31,7 @@ from swequarry.sandbox.index_access import INDEX_PORT, INDEX_VARIABLES, forward_
 
 WORKSHOP = f"{ENVIRONMENT}/build"
 UV = "/opt/uv/uv"
-_SCRIPTS = ("describe.py", "import_check.py", "compile.py", "tidy.py")
+_SCRIPTS = ("describe.py", "import_check.py", "compile.py", "tidy.py", "vendored.py")
 _LOG_LIMIT = 4 * 1024**2
 
 

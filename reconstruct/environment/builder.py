@@ -29,6 +29,7 @@ from swequarry.errors import IndexUnavailableError, SandboxError
 from swequarry.records import BlobHash, Environment, Recipe, canonical_json, sha256_hex
 from swequarry.sandbox.contract import (
     ENVIRONMENT,
+    PYTHON,
     TESTBED,
     Bind,
     Interpreter,
@@ -161,6 +162,7 @@ def _steps(
     if session.project_name is not None:
         proxy.deny(session.project_name)
     optional = install_optional(session, first) if wanted is None else OptionalTier()
+    _leave_out_copies(session)
     project = inspect_project(session, local)
     lock = _settle_lock(session, merge(first, optional.lock), project)
     lock_hash = workshop.put_blob(render_lock(lock).encode("ascii"))
@@ -211,6 +213,16 @@ def _stop_at_reuploads(session: BuildSession, proxy: IndexProxy) -> None:
         if note.kind == "all-newer" and note.name not in known:
             message = f"every file of {note.name} is newer than the cut-off; earliest {note.detail}"
             raise session.stop(BuildCause.REUPLOADED, "resolve", message)
+
+
+def _leave_out_copies(session: BuildSession) -> None:
+    """Uninstall pip where it carries a copy of the project, of another day: the fix may be in it."""
+    name = session.project_name
+    wanted = "pip" in map(tiers.name_of, session.recipe.requirements)
+    if name is None or wanted or not session.script("copies", "vendored.py", name):
+        return
+    session.note(f"pip has a copy of {name}: it stays out of the environment")
+    session.uv("copies", "pip", "uninstall", "--python", PYTHON, "pip", cause=BuildCause.INSTALL)
 
 
 def _settle_lock(

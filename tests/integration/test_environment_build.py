@@ -231,6 +231,24 @@ def test_lock_gives_the_same_environment_after_the_index_changed(site):  # B028
     assert (built(locked).lock, built(locked).world) == (first.lock, first.world)
 
 
+@pytest.mark.parametrize(
+    "vendored, requirements, stays",
+    [
+        ({"demo/__init__.py": FIXED, "vendor.txt": "x==1\n"}, (), False),
+        ({"vendor.txt": "Demo==2.0  # why\n"}, (), False),
+        ({"vendor.txt": "Demo==2.0\n"}, ("pip",), True),
+        ({"other_demo.py": FIXED, "vendor.txt": "demos==1\n"}, (), True),
+    ],
+)
+def test_pip_stays_out_where_it_carries_a_copy_of_the_project(site, vendored, requirements, stays):  # B026
+    site.index.wheel("pip", "21.0", files={f"pip/_vendor/{name}": text for name, text in vendored.items()})
+    made = built(site.build(DEMO, "vendored", requirements=requirements))
+    assert ("pip==21.0" in site.lock(made)) is stays
+    assert {"setuptools==57.0", "toolbox==1.4", "wheel==20.0"} <= set(site.lock(made))
+    assert site.run(made.world, PYTHON, "-c", "import pip._vendor").ok is stays
+    assert site.run(made.world, PYTHON, "-c", "import demo, toolbox").ok
+
+
 def test_lock_whose_file_is_gone_is_not_built_otherwise(site):  # B028
     first = built(site.build(DEMO, "gone"))
     site.index.projects["toolbox"] = site.index.projects["toolbox"][1:]

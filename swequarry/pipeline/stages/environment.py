@@ -111,7 +111,7 @@ class EnvironmentStage:
 
     house: House
     name: ClassVar[str] = "environment"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     @property
     def settings_hash(self) -> ContentHash:
