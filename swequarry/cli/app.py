@@ -53,7 +53,15 @@ COMMANDS: Final = {
     ),
     "check": (
         "output_commands",
-        "Check an exported folder: files, hashes, schema, and each test id through the named log parser.",
+        "Check a release or an exported folder: files, hashes, each test id through the named log parser.",
+    ),
+    "release": (
+        "release_commands",
+        "Write a named version of the newest run's dataset: splits, budgets, flags, reasons, hashes.",
+    ),
+    "diff": (
+        "release_commands",
+        "Compare two releases or exported sets: tasks, fields and tests; exit code 1 if they differ.",
     ),
     "report": (
         "output_commands",

@@ -8,7 +8,7 @@ import typer
 
 from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json
-from swequarry.cli.options import Json, Quiet, Workspace_
+from swequarry.cli.options import Json, Quiet, Set, Workspace_
 from swequarry.cli.progress import watched
 from swequarry.cli.settings import resolve
 from swequarry.config import Settings
@@ -19,7 +19,6 @@ from swequarry.pipeline.workspace import Workspace
 
 group = command_group()
 
-Set = Annotated[list[str] | None, typer.Option("--set", help="Override a setting: `--set verify.runs=5`.")]
 _LINES_SHOWN = 10
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes.")]
 

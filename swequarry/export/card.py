@@ -17,7 +17,6 @@ from swequarry.export.columns import RowForm
 from swequarry.export.interface import LeftOut, Surroundings
 from swequarry.export.rows import Row
 
-SPLIT = "test"
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
@@ -42,7 +41,7 @@ def table_cell(value: object) -> str:
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>|#!~" else char for char in text)
 
 
-def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence[RowForm]) -> str:
+def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence[RowForm], split: str) -> str:
     size = next((label for limit, label in _SIZES if len(rows) < limit), "100K<n<1M")
     data: dict[str, Any] = {
         "pretty_name": settings.name,
@@ -55,7 +54,7 @@ def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence
             {
                 "config_name": form.value,
                 **({"default": True} if form is RowForm.LISTS else {}),
-                "data_files": [{"split": SPLIT, "path": f"data/{form.value}.parquet"}],
+                "data_files": [{"split": split, "path": f"data/{form.value}.parquet"}],
             }
             for form in forms
         ],
@@ -78,12 +77,12 @@ def make_card(
 ) -> str:
     """Return the text of the card."""
     return _template().render(
-        front_matter=_front_matter(rows, settings, forms),
+        front_matter=_front_matter(rows, settings, forms, surroundings.split),
         forms=[form.value for form in forms],
         json_lines=json_lines,
         name=settings.name,
         rows=rows,
-        split=SPLIT,
+        split=surroundings.split,
         funnel=surroundings.funnel,
         left_out=_counts(item.reason.value for item in left_out),
         licences=_counts(row.license_spdx or "unknown" for row in rows),

@@ -49,10 +49,11 @@ def export_run(
     settings: ExportSettings | None = None,
     exporter: Exporter = _DEFAULT,
     images: Mapping[str, ImageReference] | None = None,
+    deprecated: Mapping[str, str] | None = None,
 ) -> str:
     """Write the tasks of a run as a dataset folder and return the dataset's hash.
 
-    `images` are those in which tasks were verified, by instance id.
+    `images` are those in which tasks were verified, `deprecated` tell why tasks stay out, by instance id.
 
     Raises:
         InputError: the destination holds something that isn't a dataset.
@@ -60,7 +61,8 @@ def export_run(
     """
     run = next(run for run in workspace.ledger.runs() if run.number == number)
     chosen = settings or parse_settings(dict(run.settings)).export
-    surroundings = Surroundings(funnel=_funnel(read_run(workspace, number)), images=images or {})
+    funnel = funnel_of(read_run(workspace, number))
+    surroundings = Surroundings(funnel=funnel, images=images or {}, deprecated=deprecated or {})
     tasks = tasks_of(workspace, number)
     exporter.write(tasks, workspace.blobs.get, destination, chosen, surroundings)
     sha256, _ = _manifest_facts(destination / MANIFEST)
@@ -85,7 +87,8 @@ def publish(workspace: Workspace, number: int) -> Published:
     )
 
 
-def _funnel(data: ReportData) -> tuple[FunnelLine, ...]:
+def funnel_of(data: ReportData) -> tuple[FunnelLine, ...]:
+    """Return the funnel of a run as cards show it."""
     rows = funnel_rows(data)
     lines = [FunnelLine(label="candidates", count=ends(data).candidates)]
     return (*lines, *(FunnelLine(label=f"{row.stage.lower()}", count=row.passed) for row in rows))
