@@ -24,6 +24,10 @@ COMMANDS: Final = {
         "Build an example repository with eighteen pull requests and run the whole line over it.",
     ),
     "status": ("inspect_commands", "Show how far the newest run is: funnel, reasons, yield by repository."),
+    "scorecard": (
+        "scorecard_command",
+        "Show what the newest run measured of each repository: builds, tests, coverage, flakes, minutes.",
+    ),
     "tasks": ("inspect_commands", "List the tasks of the newest run; exit code 3 if there is none."),
     "rejects": (
         "inspect_commands",

@@ -25,7 +25,7 @@ from swequarry.export.push import plan_push
 from swequarry.export.push import push as send
 from swequarry.export.releases.deprecated import choose_deprecated, read_deprecated
 from swequarry.ledger.gc import collect
-from swequarry.pipeline.publish import export_run, read_run
+from swequarry.pipeline.publish import export_run, report_of
 from swequarry.pipeline.reporting import last_run, tasks_of
 from swequarry.report.html import write_report
 
@@ -159,7 +159,8 @@ def report(
 ) -> int:
     """Write the report of the newest run as one HTML file that needs no network."""
     opened = open_workspace(workspace)
-    path = write_report(read_run(opened), opened.blobs.get, destination or opened.report)
+    data = report_of(opened, last_run(opened).number)
+    path = write_report(data, opened.blobs.get, destination or opened.report)
     typer.echo(str(path))
     return ExitCode.OK
 

@@ -105,6 +105,7 @@ def run_and_publish(settings: Settings, *, as_json: bool = False, quiet: bool = 
         "accepted": published.accepted,
         "rejected": published.rejected,
         "failed": published.failed,
+        "not_tried": published.not_tried,
         "unfinished": published.unfinished,
         "remarks": list(summary.remarks),
         "failures": list(published.failures),
@@ -131,6 +132,8 @@ def _tell(told: dict[str, object], summary: RunSummary, published: Published) ->
         f"{told['candidates']} candidates = {told['accepted']} accepted + {told['rejected']} rejected"
         f" + {told['failed']} failed" + (f" + {told['unfinished']} unfinished" if told["unfinished"] else "")
     )
+    if published.not_tried:
+        note(f"{published.not_tried} of the rejected weren't tried: policy.stop_after_failures")
     _tell_some("input", summary.remarks)
     _tell_some("failed", published.failures)
     if summary.halted:
