@@ -63,6 +63,10 @@ COMMANDS: Final = {
         "release_commands",
         "Write a named version of the newest run's dataset: splits, budgets, flags, reasons, hashes.",
     ),
+    "recheck": (
+        "recheck_command",
+        "Run gold and nothing again over a release, say what changed and why, list what to deprecate.",
+    ),
     "diff": (
         "release_commands",
         "Compare two releases or exported sets: tasks, fields and tests; exit code 1 if they differ.",
