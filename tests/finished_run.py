@@ -60,12 +60,15 @@ class FinishedRun:
         upstream = self.upstream(repo)
         tree = upstream.repository.tree_of(base)
         with TreeWorkbench(upstream.repository) as bench:
-            after = upstream.tree(fixed)
-            gold = bench.diff(tree, after)
-            test = bench.diff(tree, upstream.tree(tests)) if tests else b""
+            gold = bench.diff(tree, upstream.tree(fixed))
+            before = upstream.tree(tests) if tests else tree
+            test = bench.diff(tree, before)
+            after = bench.apply(before, gold)
         candidate = {
             "base_commit": CommitSha(base),
             "base_tree": tree,
+            "before_tree": before,
+            "after_tree": after,
             "merge_commit": CommitSha(merge) if merge else None,
             "merged_at": merged_at,
             "cutoff": merged_at,
