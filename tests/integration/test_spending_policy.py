@@ -11,7 +11,7 @@ import pytest
 from tests.git_building import Upstream, git
 from tests.integration.conftest import skip_or_fail
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 PULLS = 4
 PROJECT = b"[project]\nname = 'widgets'\nversion = '1'\nrequires-python = '>=3.99'\n"
 
