@@ -21,8 +21,9 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
 @cache
-def _template() -> jinja2.Template:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+def markdown_template(path: Path) -> jinja2.Template:
+    """Return a template of Markdown; text of others that goes into tables is to be passed through `cell`."""
+    loader = jinja2.FileSystemLoader(path.parent)
     environment = jinja2.Environment(
         loader=loader,
         undefined=jinja2.StrictUndefined,
@@ -32,7 +33,7 @@ def _template() -> jinja2.Template:
         autoescape=False,  # noqa: S701  # the card is Markdown; `cell` escapes what goes into tables
     )
     environment.filters["cell"] = table_cell
-    return environment.get_template("card.md.j2")
+    return environment.get_template(path.name)
 
 
 def table_cell(value: object) -> str:
@@ -76,7 +77,7 @@ def make_card(
     json_lines: bool = True,
 ) -> str:
     """Return the text of the card."""
-    return _template().render(
+    return markdown_template(Path(__file__).parent / "card.md.j2").render(
         front_matter=_front_matter(rows, settings, forms, surroundings.split),
         forms=[form.value for form in forms],
         json_lines=json_lines,

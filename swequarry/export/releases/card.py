@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import yaml
 
 from swequarry import __version__
 from swequarry.config import ReleaseSettings
-from swequarry.export.card import table_cell
+from swequarry.export.card import markdown_template
 from swequarry.export.releases.manifest import SPLIT_RULE
 from swequarry.export.releases.model import Release
 from swequarry.records import Task
@@ -20,18 +19,9 @@ _DEFAULT_CONFIG = "lists"
 
 def release_card(release: Release, manifest: Mapping[str, Any], folder: Path) -> str:
     """Return the text of the card of a folder whose splits are written; `manifest` is the release's."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701  # the card is Markdown; `cell` escapes what goes into tables
-    )
-    environment.filters["cell"] = table_cell
     tasks = [release.as_it_goes_out(one) for one in release.tasks]
     counts, configs = manifest["counts"], _configs(folder, manifest["splits"])
-    return environment.get_template("card.md.j2").render(
+    return markdown_template(Path(__file__).parent / "card.md.j2").render(
         front_matter=_front_matter(release, configs),
         configs=[config["config_name"] for config in configs],
         name=release.name,
