@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from swequarry.errors import ObjectMissingError
 from swequarry.git.fixlines import FixLines, LineFinder, is_long, squeezed
-from swequarry.git.patches import parse_patch
+from swequarry.git.patches import FilePatch, parse_patch
 from swequarry.git.paths import path_text
 from swequarry.git.store import ObjectReader, TreeEntry
 from swequarry.git.testpaths import PathRole, classify_path, is_python
@@ -39,7 +39,10 @@ _MARK_LINES = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """What is looked for: lines of fix, tests and changelog, numbers of the issues and the pull request."""
+    """What is looked for: lines of fix, tests and changelog, numbers of the issues and the pull request.
+
+    Of no kind are there lines that the files of the patch have at the base: it moves or repeats them.
+    """
 
     gold: FixLines
     tests: FixLines
@@ -52,20 +55,19 @@ class Sought:
         return self.gold.lines | self.tests.lines | self.entries
 
 
-def changelog_lines(gold_patch: bytes) -> frozenset[bytes]:
-    """Return the lines that a fix adds to changelogs and that say enough to be known again, squeezed.
+def changelog_files(gold_patch: bytes) -> list[FilePatch]:
+    """Return what a fix does to changelogs.
 
     Raises:
         PatchError: it can't be parsed.
     """
-    return frozenset(
-        squeezed(line.strip())
-        for file in parse_patch(gold_patch)
-        if any(map(is_changelog, file.paths))
-        for hunk in file.hunks
-        for line in hunk.added
-        if is_long(line.strip())
-    )
+    return [file for file in parse_patch(gold_patch) if file.hunks and any(map(is_changelog, file.paths))]
+
+
+def added_lines(files: Sequence[FilePatch]) -> frozenset[bytes]:
+    """Return the lines that a patch adds to files and that say enough to be known again, squeezed."""
+    stripped = (line.strip() for file in files for hunk in file.hunks for line in hunk.added)
+    return frozenset(squeezed(line) for line in stripped if is_long(line))
 
 
 def is_changelog(path: bytes) -> bool:
@@ -132,7 +134,7 @@ class BaseReader:
             if sought.numbers & mention.numbers:
                 yield _place(AnswerKind.CHANGELOG, path, mention)
         written = sought.entries & self.lines.of(entry.sha)
-        if written:
+        if 2 * len(written) > len(sought.entries):
             said = f"{len(written)} of {len(sought.entries)} lines that the fix writes to changelogs"
             yield AnswerPlace(kind=AnswerKind.CHANGELOG, path=path, evidence=said)
 

@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reconstruct.leaks.base_tree import BaseReader, Sought, changelog_lines
+from reconstruct.leaks.base_tree import BaseReader, Sought, added_lines, changelog_files
 from swequarry.export.releases.budgets import MeasuredRuns
 from swequarry.export.releases.splits import Split
-from swequarry.git.fixlines import FixLines, code_files, read_fix_lines, squeezed
+from swequarry.git.fixlines import FixLines, base_lines, code_files, read_fix_lines, squeezed
 from swequarry.git.heldfixes import Fix, HeldFix, Holder, code_entries, find_held_fixes, root_commits
 from swequarry.git.repository import Repository
 from swequarry.git.run import Place
@@ -118,23 +118,31 @@ def _ask(repository: Repository, tasks: Sequence[Task], get_blob: Callable[[Blob
             name, tree = task.instance_id, task.candidate.base_tree
             found = base.places(list_files(place, tree), sought[name])
             known.places[name] = (*found, *visible_tests(task, get_blob))
-            # A line that the base has anywhere says nothing about who holds the fix.
             here = frozenset().union(*(base.lines.of(entry.sha) for entry in code_entries(place, tree)))
-            gold = sought[name].gold
-            known.lines[name] = FixLines(lines=gold.lines - here, paths=gold.paths, long=gold.long)
+            known.lines[name] = _telling(sought[name].gold, here)
             known.own[name] = _added(get_blob(task.candidate.gold_patch))
         known.unread = len(base.lines.unread)
     return known
 
 
+def _telling(gold: FixLines, here: frozenset[bytes]) -> FixLines:
+    """Return the lines by which others are found to hold a fix: none that its own base has anywhere.
+
+    A single line is an idiom as often as not, and counts in the same files alone, as short ones do.
+    """
+    lines = gold.lines - here
+    return FixLines(lines=lines, paths=gold.paths, long=gold.long and len(lines) > 1)
+
+
 def _sought(reader: ObjectReader, place: Place, task: Task, get_blob: Callable[[BlobHash], bytes]) -> Sought:
     candidate = task.candidate
     gold, tests = get_blob(candidate.gold_patch), get_blob(candidate.test_patch)
+    news = changelog_files(gold)
     numbers = (*task.instruction.issue_numbers, *filter(None, [candidate.pull_number]))
     return Sought(
         gold=read_fix_lines(reader, place, candidate.base_tree, gold),
         tests=read_fix_lines(reader, place, candidate.base_tree, tests),
-        entries=changelog_lines(gold),
+        entries=added_lines(news) - base_lines(reader, place, candidate.base_tree, news),
         numbers=frozenset(numbers),
     )
 

@@ -5,7 +5,14 @@ from git_building import make_upstream
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconstruct.leaks.base_tree import BaseReader, Sought, _numbers, changelog_lines, is_changelog
+from reconstruct.leaks.base_tree import (
+    BaseReader,
+    Sought,
+    _numbers,
+    added_lines,
+    changelog_files,
+    is_changelog,
+)
 from swequarry.git.fixlines import FixLines, squeezed
 from swequarry.git.store import list_files, object_reader, store_view
 from swequarry.records import AnswerKind
@@ -138,7 +145,7 @@ def test_changelog_part_of_a_fix_is_told_from_its_code():
         + GOLD[0]
         + b"\n"
     )
-    assert changelog_lines(patch) == {squeezed(ENTRY)}
+    assert added_lines(changelog_files(patch)) == {squeezed(ENTRY)}
 
 
 @given(text=st.binary(max_size=60), number=st.integers(1, 9_999_999))

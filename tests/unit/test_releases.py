@@ -132,6 +132,35 @@ def test_line_that_the_fix_finds_elsewhere_in_its_own_base_accuses_nobody(made):
     assert sides(write(made, [late, early])) == {"acme__widgets-1": "test", "acme__widgets-2": "train"}
 
 
+def test_single_line_that_is_left_of_a_fix_accuses_only_the_same_file(made):
+    one = {**OLD, b"a.py": OLD[b"a.py"] + b"\n\ndef sign(amount):\n    return amount_with_its_sign(amount)\n"}
+    start = made.upstream().commit({**OLD, b"d.py": b"def sign(amount):\n"})
+    idiom = made.upstream().commit({**OLD, b"c.py": b"    return amount_with_its_sign(amount)\n"})
+    late = made.task(1, start, {**one, b"d.py": b"def sign(amount):\n"}, merged_at=LATE)
+    early = made.task(
+        2, idiom, {**OLD, b"b.py": NEXT[b"b.py"], b"c.py": b"    return amount_with_its_sign(amount)\n"}
+    )
+    assert sides(write(made, [late, early])) == {"acme__widgets-1": "test", "acme__widgets-2": "train"}
+    same = made.upstream().commit(one)
+    held = made.task(3, same, {**one, b"b.py": NEXT[b"b.py"]})
+    manifest = write(made, [late, held], folder="same")
+    assert manifest["counts"]["left_out_by_reason"] == {"holds_test_answer": 1}
+
+
+def test_changelog_lines_that_a_fix_repeats_or_moves_are_no_answer(made):
+    entry = b"- Amounts are added and no longer subtracted.\n"
+    tree = {**OLD, b"CHANGES.md": b"1.0\n" + entry, b"NEWS.md": b"1.0\n"}
+    start = made.upstream().commit(tree)
+    moved = {**tree, b"a.py": NEW[b"a.py"], b"CHANGES.md": b"1.1\n" + entry + b"1.0\n" + entry}
+    elsewhere = {**tree, b"a.py": NEW[b"a.py"], b"NEWS.md": b"1.0\n" + entry}
+    tasks = [made.task(1, start, moved), made.task(2, start, elsewhere)]
+    manifest = write(made, tasks, settings=ReleaseSettings())
+    assert [[place["path"] for place in task["answer_in_base"]] for task in manifest["tasks"]] == [
+        [],
+        ["CHANGES.md"],
+    ]
+
+
 def test_missing_mirror_stops_a_release_since_nothing_is_known_of_its_bases(made):
     tasks = two_in_a_row(made, LATE, EARLY)
     shutil.rmtree(made.upstream().path)

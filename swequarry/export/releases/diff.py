@@ -22,7 +22,7 @@ _PASSED_OVER = frozenset(
         *(f"candidate.{name}" for name in ("instance_id", "repo", "base_commit", "base_tree")),
         *(f"candidate.{name}" for name in ("statement", "test_patch", "before_tree", "after_tree")),
         *(f"provenance.{name}" for name in ("candidate", "snapshot", "environment", "verification")),
-        *(f"provenance.{name}" for name in ("checks", "seal")),
+        *(f"provenance.{name}" for name in ("checks", "seal", "stability", "strength")),
         *(f"seal.{name}" for name in ("snapshot", "environment")),
         "initial_state.snapshot",
     }
