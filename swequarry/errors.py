@@ -86,7 +86,7 @@ class SandboxUnavailableError(SandboxError):
 
 
 class WorldChangedError(SandboxError):
-    """A world can't be made as it was: the mirror or the index gives other content, whenever it's tried."""
+    """A world can't be built again from its lock: the index gives other content, whenever it's tried."""
 
 
 class StorageError(SwequarryError):

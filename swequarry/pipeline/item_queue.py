@@ -46,7 +46,7 @@ class RunReport:
     halted: str | None = None
 
 
-class Answer(Enum):
+class Admission(Enum):
     """Whether an item may start: now, perhaps when others have ended, or never."""
 
     NOW = "now"
@@ -57,7 +57,7 @@ class Answer(Enum):
 class Gate(Protocol):
     """Decides which items are worth their cost. Of items that wait some other is at work, or may start."""
 
-    def ask(self, item: str) -> Answer:
+    def ask(self, item: str) -> Admission:
         """Whether an item may start."""
 
     def ended(self, item: str) -> None:
@@ -78,9 +78,9 @@ class Gate(Protocol):
 class OpenGate:
     """Lets everything in."""
 
-    def ask(self, _item: str) -> Answer:
+    def ask(self, _item: str) -> Admission:
         """Let it start."""
-        return Answer.NOW
+        return Admission.NOW
 
     def ended(self, _item: str) -> None:
         """Nothing follows from it."""
@@ -221,14 +221,14 @@ class ItemQueue:
 
     def _let_in(self, item: str) -> bool:
         """Whether an item may start now; one that never may has its end."""
-        answer = self.gate.ask(item)
-        if answer is Answer.LATER:
+        admission = self.gate.ask(item)
+        if admission is Admission.LATER:
             self._gated.append(item)
-        elif answer is Answer.NEVER:
+        elif admission is Admission.NEVER:
             self.gate.spare(item)
             self._end(item, ItemStatus.REJECTED)
             self.tell(item, ItemStatus.REJECTED)
-        return answer is Answer.NOW
+        return admission is Admission.NOW
 
     def _end(self, item: str, status: ItemStatus) -> None:
         self.report.ended[item] = status

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from reconstruct.environment.locks import LockedPackage, compare, parse_lock
 from swequarry.delta import TreeDelta
-from swequarry.errors import InputError, SandboxError, WorldChangedError
+from swequarry.errors import InputError, SandboxError
 from swequarry.export.formats import exporter_of
 from swequarry.export.releases.read import Dataset
 from swequarry.export.selection import RECORDS
@@ -85,7 +85,7 @@ class ReleasedTasks:
         """Return the world of a task, made again where it isn't stored.
 
         Raises:
-            WorldChangedError: mirror or index give other content than that of the record.
+            WorldChangedError: the index no longer gives what the lock names.
             InputError: it was verified in another backend than the settings name.
             SandboxError, GitError, RepositoryError, IndexUnavailableError, StorageError: the machinery broke.
         """
@@ -108,9 +108,10 @@ class ReleasedTasks:
             snapshot = take(house, task.candidate)
             if snapshot.content_hash() == wanted:
                 return snapshot
-        raise WorldChangedError(
-            f"the mirror of {task.candidate.repo.full_name} no longer gives snapshot {wanted} at "
-            f"{task.candidate.base_commit}"
+        raise SandboxError(
+            f"the mirror of {task.candidate.repo.full_name} here gives another snapshot of "
+            f"{task.candidate.base_commit} than {wanted}: is it whole, with those of its submodules, and is "
+            "`history` what it was?"
         )
 
     @contextmanager

@@ -18,7 +18,7 @@ from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.queries import ending_of
 from swequarry.ledger.runs import Ending
 from swequarry.outcome import Accepted, RejectCode, Rejected
-from swequarry.pipeline.item_queue import Answer
+from swequarry.pipeline.item_queue import Admission
 
 POLICY = "policy"
 """What stands for a stage in the books of what wasn't tried."""
@@ -129,12 +129,12 @@ class SpendingGate:
             self._of |= dict.fromkeys(items, repository)
             self._position |= {item: position for position, item in enumerate(items)}
 
-    def ask(self, item: str) -> Answer:
+    def ask(self, item: str) -> Admission:
         """Whether a candidate may start; see `Gate`."""
         repository = self._of[item]
         if repository.stopped_by is not None:
-            return Answer.NEVER
-        return Answer.LATER if repository.may_stop_before(self._position[item]) else Answer.NOW
+            return Admission.NEVER
+        return Admission.LATER if repository.may_stop_before(self._position[item]) else Admission.NOW
 
     def ended(self, item: str) -> None:
         """Take in how a candidate ended; see `Gate`."""

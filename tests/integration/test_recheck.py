@@ -20,6 +20,7 @@ from swequarry.export.formats import exporter_of
 from swequarry.export.releases.read import read_dataset
 from swequarry.ledger.keys import StageKey, StoredOutcome
 from swequarry.outcome import Accepted
+from swequarry.pipeline import released_task
 from swequarry.pipeline.recheck import RecheckOptions, Status, recheck
 from swequarry.pipeline.release import ReleaseOrder, release_run
 from swequarry.pipeline.released_task import ReleasedTasks, supply_blobs
@@ -167,9 +168,7 @@ def test_output_of_another_release_or_of_somebody_else_is_not_continued(made, ho
         check(house, dataset, output="mine")
 
 
-def test_world_that_mirror_or_index_no_longer_give_is_the_environment_after_a_second_try(
-    made, house, monkeypatch
-):
+def test_world_that_the_index_no_longer_gives_is_the_environment_after_a_second_try(made, house, monkeypatch):
     dataset, tries = released(made, TEST), []
 
     def gone(self, task):
@@ -239,3 +238,23 @@ def test_command_says_what_changed_and_its_list_keeps_the_task_out_of_the_next_r
     house.backend.broken = {TEST}
     assert command(["recheck", str(made.folder / "r2"), "-o", out + "2", "-q", *place]) == 6
     assert Path(out + "2", "deprecated.txt").read_text() == ""
+
+
+def test_mirror_that_gives_another_snapshot_here_says_nothing_of_the_task(made, house, monkeypatch):
+    dataset = released(made, TEST)
+    (task,) = dataset.tasks.values()
+    other = replace(task, initial_state=replace(task.initial_state, snapshot=ContentHash("9" * 64)))
+    asked = []
+
+    def take(house, candidate):
+        asked.append(house.settings.history)
+        return Snapshot(
+            repo=REPO, base_commit=candidate.base_commit, base_tree=candidate.base_tree,
+            history="full", audit=ClosureAudit(objects=2, checks=()),
+        )  # fmt: skip
+
+    monkeypatch.setattr(released_task, "take", take)
+    (one,) = check(house, replace(dataset, tasks={task.instance_id: other})).values()
+    assert one.status is Status.INFRA_FAILED
+    assert "gives another snapshot" in one.detail
+    assert asked == ["full", "full"]

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+import tomllib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +19,7 @@ from swequarry.config import ReleaseSettings
 from swequarry.errors import InputError, RepositoryError, UsageError
 from swequarry.export.check import check_folder
 from swequarry.export.formats import exporter_of
+from swequarry.export.interface import ImageReference
 from swequarry.export.push import plan_push
 from swequarry.export.releases.budgets import MeasuredRuns, timed
 from swequarry.export.releases.deprecated import (
@@ -290,6 +292,24 @@ def test_other_formats_are_released_and_checked_like_the_first(made, format_name
     write(made, two_in_a_row(made, EARLY, LATE), exporter=exporter_of(format_name))
     found = check_folder(made.folder / "r")
     assert (found.format, found.tasks, found.problems) == (f"release of {format_name}", 2, ())
+
+
+def test_released_harbor_tasks_have_their_limits_from_measured_runs_and_keep_their_programs(made):
+    start = made.upstream().commit(OLD)
+    task = made.measured(made.task(1, start, NEW, backend="docker"), 70.0)
+    untimed = made.task(2, start, NEW, backend="docker")
+    image = ImageReference(name=f"registry.example/w@sha256:{'a' * 64}", digest=f"sha256:{'a' * 64}")
+    images = {one.instance_id: image for one in (task, untimed)}
+    write(made, [task, untimed], settings=ReleaseSettings(), exporter=exporter_of("harbor"), images=images)
+    assert check_folder(made.folder / "r").problems == ()
+    timed_, policy = (
+        tomllib.loads((made.folder / f"r/test/tasks/{one.instance_id}/task.toml").read_text())
+        for one in (task, untimed)
+    )
+    assert (timed_["agent"]["timeout_sec"], timed_["verifier"]["timeout_sec"]) == (1440.0, 3 * 360 + 600)
+    assert (policy["agent"]["timeout_sec"], policy["verifier"]["timeout_sec"]) == (600.0, 3 * 600 + 600)
+    script = made.folder / f"r/test/tasks/{task.instance_id}/solution/solve.sh"
+    assert script.stat().st_mode & 0o777 == 0o755
 
 
 def test_check_of_a_release_names_what_changed_and_mends_what_can_be_proven(made):

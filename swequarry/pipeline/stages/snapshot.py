@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from swequarry.config import meaning_of
-from swequarry.errors import WorldChangedError
+from swequarry.errors import SandboxError
 from swequarry.git.snapshot import make_snapshot
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
@@ -50,11 +50,11 @@ def base_world(house: House, candidate: Candidate, snapshot: Snapshot) -> World:
     """Return the world of a snapshot, made again where it isn't stored any more.
 
     Raises:
-        WorldChangedError: the repository now gives another snapshot.
+        SandboxError: the repository now gives another snapshot.
     """
     key = base_key(snapshot)
     if not house.backend.has_world(key) and base_key(take(house, candidate)) != key:
-        raise WorldChangedError(
+        raise SandboxError(
             f"the snapshot of {candidate.instance_id} can't be made again as it was: the mirrors of the "
             "repository or of its submodules hold other objects than then; bring them back, or start anew"
         )
