@@ -85,6 +85,10 @@ class SandboxUnavailableError(SandboxError):
     exit_code = ExitCode.SANDBOX_UNAVAILABLE
 
 
+class WorldChangedError(SandboxError):
+    """A world can't be built again from its lock: the index gives other content, whenever it's tried."""
+
+
 class StorageError(SwequarryError):
     """The ledger or the blob store can't be read or written (no space, damaged, newer version)."""
 

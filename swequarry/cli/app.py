@@ -24,6 +24,10 @@ COMMANDS: Final = {
         "Build an example repository with eighteen pull requests and run the whole line over it.",
     ),
     "status": ("inspect_commands", "Show how far the newest run is: funnel, reasons, yield by repository."),
+    "scorecard": (
+        "scorecard_command",
+        "Show what the newest run measured of each repository: builds, tests, coverage, flakes, minutes.",
+    ),
     "tasks": ("inspect_commands", "List the tasks of the newest run; exit code 3 if there is none."),
     "rejects": (
         "inspect_commands",
@@ -53,7 +57,19 @@ COMMANDS: Final = {
     ),
     "check": (
         "output_commands",
-        "Check an exported folder: files, hashes, schema, and each test id through the named log parser.",
+        "Check a release or an exported folder: files, hashes, each test id through the named log parser.",
+    ),
+    "release": (
+        "release_commands",
+        "Write a named version of the newest run's dataset: splits, budgets, flags, reasons, hashes.",
+    ),
+    "recheck": (
+        "recheck_command",
+        "Run gold and nothing again over a release, say what changed and why, list what to deprecate.",
+    ),
+    "diff": (
+        "release_commands",
+        "Compare two releases or exported sets: tasks, fields and tests; exit code 1 if they differ.",
     ),
     "report": (
         "output_commands",

@@ -19,7 +19,7 @@ from swequarry.pipeline.publish import read_run
 from swequarry.pipeline.reasons import Explanation, explain, find_task, say_checks
 from swequarry.pipeline.reporting import last_run
 from swequarry.records import Task
-from swequarry.report.counts import ends
+from swequarry.report.counts import ends, not_tried
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
 
 group = command_group()
@@ -33,7 +33,7 @@ def status(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
     if as_json:
         print_json(
             {
-                "ends": asdict(counts) | {"candidates": counts.candidates},
+                "ends": asdict(counts) | {"candidates": counts.candidates, "not_tried": not_tried(data)},
                 "funnel": [asdict(row) for row in funnel_rows(data)],
                 "reasons": [asdict(row) for row in reason_rows(data)],
                 "repositories": [asdict(row) for row in yield_rows(data)],

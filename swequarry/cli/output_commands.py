@@ -1,6 +1,7 @@
 """Commands about what comes out: export, check, report, schema, gc."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ import typer
 
 from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json, print_lines
-from swequarry.cli.options import Json, Workspace_
+from swequarry.cli.options import Deprecated, Images, Json, Workspace_
 from swequarry.cli.workspace import open_workspace
 from swequarry.config import Settings, parse_settings
 from swequarry.errors import ExitCode, UsageError
@@ -22,12 +23,14 @@ from swequarry.export.interface import Exporter
 from swequarry.export.manifest import MANIFEST
 from swequarry.export.push import plan_push
 from swequarry.export.push import push as send
+from swequarry.export.releases.deprecated import choose_deprecated, read_deprecated
 from swequarry.ledger.gc import collect
-from swequarry.pipeline.publish import export_run, read_run
-from swequarry.pipeline.reporting import last_run
+from swequarry.pipeline.publish import export_run, report_of
+from swequarry.pipeline.reporting import last_run, tasks_of
 from swequarry.report.html import write_report
 
 group = command_group()
+_SHOWN = 5
 
 
 @group.command()
@@ -37,13 +40,11 @@ def export(
     format_: Annotated[
         str, typer.Option("--format", "-f", help="swebench, swebench-repo, harbor, rebench or parquet.")
     ] = "swebench",
-    images: Annotated[
-        Path | None,
-        typer.Option(help="Images of tasks: what `images push --json` or `images build --json` printed."),
-    ] = None,
+    images: Images = None,
     shared_verifier: Annotated[
         bool, typer.Option("--shared-verifier", help="harbor: grade in the solver's container.")
     ] = False,
+    deprecated: Deprecated = None,
     include_statement_from_commits: Annotated[
         bool, typer.Option(help="Also tasks whose statement was made from commit messages.")
     ] = False,
@@ -62,7 +63,7 @@ def export(
 
     Example: `swequarry export out --format harbor --images images.json`
     """
-    exporter = _exporter(format_, shared=shared_verifier)
+    exporter = chosen_exporter(format_, shared=shared_verifier)
     if dry_run and push is None:
         raise UsageError("--dry-run says what --push would send; give --push OWNER/NAME as well")
     if format_ != "swebench" and destination is None:
@@ -74,15 +75,27 @@ def export(
         settings = settings.model_copy(update={"include_statement_from_commits": True})
     folder = destination or opened.dataset
     known = read_images(images) if images else {}
-    sha256 = export_run(opened, run.number, folder, settings, exporter, known)
+    chosen = choose_deprecated(
+        tasks_of(opened, run.number), read_deprecated(deprecated) if deprecated else ()
+    )
+    tell_unknown(entry.instance_id for entry in chosen.unknown)
+    sha256 = export_run(opened, run.number, folder, settings, exporter, known, chosen.deprecated)
     told = {"dataset": str(folder), "dataset_sha256": sha256, "format": exporter.name, **_counts(folder)}
     if push is not None:
-        told |= _pushed(folder, push, public=public, dry_run=dry_run)
+        told |= pushed(folder, push, public=public, dry_run=dry_run)
     if as_json:
         print_json(told)
     else:
         print_lines(f"{name.replace('_', ' ')}: {value}" for name, value in told.items())
     return ExitCode.OK
+
+
+def tell_unknown(names: Iterable[str]) -> None:
+    """Say which entries of a deprecation list are about no task here, or about another version of one."""
+    found = sorted(names)
+    if found:
+        shown = ", ".join(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
+        note(f"{len(found)} deprecated tasks aren't in this run, or not in the version of the list: {shown}")
 
 
 def _counts(folder: Path) -> dict[str, str]:
@@ -95,7 +108,8 @@ def _counts(folder: Path) -> dict[str, str]:
     }
 
 
-def _exporter(name: str, *, shared: bool) -> Exporter:
+def chosen_exporter(name: str, *, shared: bool) -> Exporter:
+    """Return the exporter of a format, in Harbor's shared mode where that is asked for."""
     if not shared:
         return exporter_of(name)
     if name != "harbor":
@@ -103,7 +117,8 @@ def _exporter(name: str, *, shared: bool) -> Exporter:
     return HarborExporter(shared=True)
 
 
-def _pushed(folder: Path, repository: str, *, public: bool, dry_run: bool) -> dict[str, str]:
+def pushed(folder: Path, repository: str, *, public: bool, dry_run: bool) -> dict[str, str]:
+    """Send a folder to a dataset repository, or say what would be sent; return what to tell of it."""
     plan = plan_push(folder, repository, private=not public)
     if not dry_run:
         return {"pushed": send(folder, plan)}
@@ -114,12 +129,12 @@ def _pushed(folder: Path, repository: str, *, public: bool, dry_run: bool) -> di
 
 @group.command()
 def check(
-    folder: Annotated[Path, typer.Argument(help="An exported folder of any format.")],
+    folder: Annotated[Path, typer.Argument(help="A release, or an exported folder of any format.")],
     *,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended without guessing.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Check an exported folder: files, hashes, schema, and each test id through the named log parser.
+    """Check a release or an exported folder: files, hashes, each test id through the named log parser.
 
     --fix writes back only bytes that have the hash of the manifest: data files made again from each other,
     programs that every task has alike, and lost executable bits.
@@ -144,7 +159,8 @@ def report(
 ) -> int:
     """Write the report of the newest run as one HTML file that needs no network."""
     opened = open_workspace(workspace)
-    path = write_report(read_run(opened), opened.blobs.get, destination or opened.report)
+    data = report_of(opened, last_run(opened).number)
+    path = write_report(data, opened.blobs.get, destination or opened.report)
     typer.echo(str(path))
     return ExitCode.OK
 

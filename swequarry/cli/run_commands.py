@@ -8,7 +8,7 @@ import typer
 
 from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json
-from swequarry.cli.options import Json, Quiet, Workspace_
+from swequarry.cli.options import Json, Quiet, Set, Workspace_
 from swequarry.cli.progress import watched
 from swequarry.cli.settings import resolve
 from swequarry.config import Settings
@@ -19,7 +19,6 @@ from swequarry.pipeline.workspace import Workspace
 
 group = command_group()
 
-Set = Annotated[list[str] | None, typer.Option("--set", help="Override a setting: `--set verify.runs=5`.")]
 _LINES_SHOWN = 10
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes.")]
 
@@ -106,6 +105,7 @@ def run_and_publish(settings: Settings, *, as_json: bool = False, quiet: bool = 
         "accepted": published.accepted,
         "rejected": published.rejected,
         "failed": published.failed,
+        "not_tried": published.not_tried,
         "unfinished": published.unfinished,
         "remarks": list(summary.remarks),
         "failures": list(published.failures),
@@ -132,6 +132,8 @@ def _tell(told: dict[str, object], summary: RunSummary, published: Published) ->
         f"{told['candidates']} candidates = {told['accepted']} accepted + {told['rejected']} rejected"
         f" + {told['failed']} failed" + (f" + {told['unfinished']} unfinished" if told["unfinished"] else "")
     )
+    if published.not_tried:
+        note(f"{published.not_tried} of the rejected weren't tried: policy.stop_after_failures")
     _tell_some("input", summary.remarks)
     _tell_some("failed", published.failures)
     if summary.halted:

@@ -17,13 +17,13 @@ from swequarry.export.columns import RowForm
 from swequarry.export.interface import LeftOut, Surroundings
 from swequarry.export.rows import Row
 
-SPLIT = "test"
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
 @cache
-def _template() -> jinja2.Template:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+def markdown_template(path: Path) -> jinja2.Template:
+    """Return a template of Markdown; text of others that goes into tables is to be passed through `cell`."""
+    loader = jinja2.FileSystemLoader(path.parent)
     environment = jinja2.Environment(
         loader=loader,
         undefined=jinja2.StrictUndefined,
@@ -33,7 +33,7 @@ def _template() -> jinja2.Template:
         autoescape=False,  # noqa: S701  # the card is Markdown; `cell` escapes what goes into tables
     )
     environment.filters["cell"] = table_cell
-    return environment.get_template("card.md.j2")
+    return environment.get_template(path.name)
 
 
 def table_cell(value: object) -> str:
@@ -42,7 +42,7 @@ def table_cell(value: object) -> str:
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>|#!~" else char for char in text)
 
 
-def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence[RowForm]) -> str:
+def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence[RowForm], split: str) -> str:
     size = next((label for limit, label in _SIZES if len(rows) < limit), "100K<n<1M")
     data: dict[str, Any] = {
         "pretty_name": settings.name,
@@ -55,7 +55,7 @@ def _front_matter(rows: Sequence[Row], settings: ExportSettings, forms: Sequence
             {
                 "config_name": form.value,
                 **({"default": True} if form is RowForm.LISTS else {}),
-                "data_files": [{"split": SPLIT, "path": f"data/{form.value}.parquet"}],
+                "data_files": [{"split": split, "path": f"data/{form.value}.parquet"}],
             }
             for form in forms
         ],
@@ -77,13 +77,13 @@ def make_card(
     json_lines: bool = True,
 ) -> str:
     """Return the text of the card."""
-    return _template().render(
-        front_matter=_front_matter(rows, settings, forms),
+    return markdown_template(Path(__file__).parent / "card.md.j2").render(
+        front_matter=_front_matter(rows, settings, forms, surroundings.split),
         forms=[form.value for form in forms],
         json_lines=json_lines,
         name=settings.name,
         rows=rows,
-        split=SPLIT,
+        split=surroundings.split,
         funnel=surroundings.funnel,
         left_out=_counts(item.reason.value for item in left_out),
         licences=_counts(row.license_spdx or "unknown" for row in rows),

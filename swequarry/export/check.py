@@ -1,4 +1,4 @@
-"""Is an exported folder what its manifest says, and can the tools of its format read and grade it?
+"""Is a release or an exported folder what its manifest says, and can tools of its format read and grade it?
 
 `mend` writes back only bytes whose hash the manifest has, made from other files of the folder or from this
 program: nothing is guessed.
@@ -16,6 +16,7 @@ from swequarry.export.formats import exporter_of
 from swequarry.export.interface import Exporter
 from swequarry.export.manifest import MANIFEST, dataset_hash
 from swequarry.export.reader import FileProblem, check_dataset, read_tasks
+from swequarry.export.releases.read import is_release, split_folders
 from swequarry.records import Task, sha256_hex
 from swequarry.write_whole import write_whole
 
@@ -41,6 +42,8 @@ def check_folder(folder: Path, *, fix: bool = False) -> Checked:
         StorageError: what is mended can't be written.
     """
     manifest = _manifest(folder)
+    if is_release(manifest):
+        return _check_release(folder, manifest, fix=fix)
     exporter = _exporter(folder, manifest)
     mended = tuple(_mend(folder, exporter, manifest)) if fix else ()
     problems = [*check_dataset(folder), *_modes(folder)]
@@ -55,6 +58,39 @@ def check_folder(folder: Path, *, fix: bool = False) -> Checked:
     problems += _records(folder, manifest)
     unique = dict.fromkeys(problems)
     return Checked(format=exporter.name, tasks=len(ids), mended=mended, problems=tuple(unique))
+
+
+def _check_release(folder: Path, manifest: dict[str, Any], *, fix: bool) -> Checked:
+    """Check the splits of a release, then that they and all else are what its own manifest says."""
+    made = {name: check_folder(place, fix=fix) for name, place in split_folders(folder, manifest).items()}
+    problems = [*check_dataset(folder), *_split_problems(folder, manifest)]
+    for name, checked in made.items():
+        problems += [_problem(f"{name}/{item.path}", item.problem) for item in checked.problems]
+    return Checked(
+        format=f"release of {manifest.get('format')}",
+        tasks=sum(checked.tasks for checked in made.values()),
+        mended=tuple(f"{name}/{path}" for name, checked in made.items() for path in checked.mended),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def _split_problems(folder: Path, manifest: dict[str, Any]) -> Iterator[FileProblem]:
+    """Yield tasks that aren't in the split, or not the version, that the manifest says."""
+    told = {task["instance_id"]: (task["split"], task["content_sha256"]) for task in manifest["tasks"]}
+    try:
+        found = {
+            task.instance_id: (name, task.content_hash())
+            for name, place in split_folders(folder, manifest).items()
+            for task in read_tasks(place)
+        }
+    except InputError as error:
+        yield _problem(MANIFEST, str(error))
+        return
+    for name in sorted(told.keys() | found.keys()):
+        if told.get(name) != found.get(name):
+            yield _problem(
+                MANIFEST, f"{name}: the manifest says {told.get(name)}, its split {found.get(name)}"
+            )
 
 
 def _problem(path: str, said: str) -> FileProblem:

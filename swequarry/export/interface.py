@@ -25,6 +25,8 @@ class LeaveOutReason(StrEnum):
     NO_FAIL_TO_PASS_SURVIVES_PARSER = "no_fail_to_pass_survives_parser"
     NO_IMAGE = "no_image"
     ID_IS_NO_NAME = "id_is_no_name"
+    DEPRECATED = "deprecated"
+    HOLDS_TEST_ANSWER = "holds_test_answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +81,15 @@ class FunnelLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What an exporter may tell beside the tasks. `images` is keyed by instance id."""
+    """What an exporter may tell beside the tasks. `images` is keyed by instance id.
+
+    `deprecated` are tasks that stay out, by instance id, each with the reason for people. `split` is the name
+    that cards give to the only split of a folder.
+    """
 
     images: Mapping[str, ImageReference] = field(default_factory=dict)
+    deprecated: Mapping[str, str] = field(default_factory=dict)
+    split: str = "test"
     funnel: tuple[FunnelLine, ...] = ()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError
-from swequarry.export.interface import GetBlob, LeaveOutReason, LeftOut
+from swequarry.export.interface import NOTHING_AROUND, GetBlob, LeaveOutReason, LeftOut, Surroundings
 from swequarry.records import StatementKind, Task, canonical_json
 
 RECORDS = "records"
@@ -21,8 +21,10 @@ def left_out(task: Task, reason: LeaveOutReason, detail: str) -> LeftOut:
     )
 
 
-def released(tasks: Sequence[Task], settings: ExportSettings) -> tuple[tuple[Task, ...], tuple[LeftOut, ...]]:
-    """Return the tasks that the settings let in, as they go out, and those left out; sorted by instance id.
+def released(
+    tasks: Sequence[Task], settings: ExportSettings, surroundings: Surroundings = NOTHING_AROUND
+) -> tuple[tuple[Task, ...], tuple[LeftOut, ...]]:
+    """Return the tasks that are let in, as they go out, and those left out; sorted by instance id.
 
     Raises:
         InputError: two tasks share an instance id.
@@ -31,12 +33,8 @@ def released(tasks: Sequence[Task], settings: ExportSettings) -> tuple[tuple[Tas
     for earlier, later in itertools.pairwise(ordered):
         if earlier.instance_id == later.instance_id:
             raise InputError(f"two tasks have the id {later.instance_id}; a dataset holds each id once")
-    let_in = tuple(task for task in ordered if _let_in(task, settings))
-    detail = (
-        "its statement was made from commit messages; set export.include_statement_from_commits to let it in"
-    )
-    out = [task for task in ordered if not _let_in(task, settings)]
-    return let_in, tuple(left_out(task, LeaveOutReason.STATEMENT_FROM_COMMITS, detail) for task in out)
+    judged = [(task, _kept_out(task, settings, surroundings)) for task in ordered]
+    return tuple(task for task, out in judged if out is None), tuple(out for _, out in judged if out)
 
 
 def published(task: Task) -> Task:
@@ -52,8 +50,16 @@ def published(task: Task) -> Task:
     )
 
 
-def _let_in(task: Task, settings: ExportSettings) -> bool:
-    return task.instruction.kind is not StatementKind.COMMITS or settings.include_statement_from_commits
+def _kept_out(task: Task, settings: ExportSettings, surroundings: Surroundings) -> LeftOut | None:
+    if task.instance_id in surroundings.deprecated:
+        return left_out(task, LeaveOutReason.DEPRECATED, surroundings.deprecated[task.instance_id])
+    if task.instruction.kind is StatementKind.COMMITS and not settings.include_statement_from_commits:
+        detail = (
+            "its statement was made from commit messages; "
+            "set export.include_statement_from_commits to let it in"
+        )
+        return left_out(task, LeaveOutReason.STATEMENT_FROM_COMMITS, detail)
+    return None
 
 
 def write_records(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> None:

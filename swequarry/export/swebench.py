@@ -57,7 +57,7 @@ def select(
         InputError: two tasks share an instance id.
         StorageError: a patch is missing from the blob store.
     """
-    let_in, out = released(tasks, settings)
+    let_in, out = released(tasks, settings, surroundings)
     made = [make_row(task, get_blob, surroundings.images.get(task.instance_id)) for task in let_in]
     out = (*out, *(row for row in made if not isinstance(row, Row)))
     return Selection(

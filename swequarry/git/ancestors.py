@@ -4,8 +4,7 @@ History that stays in a world is read by solvers, so a fix that lies in it is an
 rules decide, over every version that the changed files ever had (see `filehistory`), white space ignored:
 
 - *lines*: more than half of the fix's distinctive lines stand in old versions of the files that it changes.
-  A line is distinctive if the fix adds it, no changed file has it at the base, and it has 20 characters or
-  more and a word; shorter ones count where the fix has none of these. For each file the one version with the
+  Which lines those are is told in `fixlines`. For each file the one version with the
   most of them counts.
 - *patch-id*: a commit has the patch id of the fix (`git patch-id --stable`), forwards or backwards. It is for
   fixes with few distinctive lines; with more of them, the first rule sees the same commit.
@@ -15,24 +14,19 @@ change (written elsewhere, or moved there more often than `filehistory` follows)
 words, or in blobs that a partial mirror lacks (`unread` names their files).
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from swequarry.errors import ObjectMissingError
 from swequarry.git.filehistory import NO_BLOB, Version, file_histories
-from swequarry.git.patches import FilePatch, parse_patch
+from swequarry.git.fixlines import base_lines, code_files, distinctive_lines, squeezed
+from swequarry.git.patches import FilePatch
 from swequarry.git.paths import path_text
 from swequarry.git.run import Place, run_git
-from swequarry.git.store import ObjectReader, list_files, object_errors, object_reader
-from swequarry.git.testpaths import PathRole, classify_path
+from swequarry.git.store import ObjectReader, object_errors, object_reader
 from swequarry.git.trees import DIFF_OPTIONS
 from swequarry.records import CommitSha, FoundFix
 
-_MIN_CHARACTERS = 20
-_WORD = re.compile(rb"[A-Za-z\x80-\xff]{3}")
-_LETTER = re.compile(rb"[A-Za-z0-9\x80-\xff]")
-_SPACE = b" \t\r\f\v"
 _ENOUGH_LINES = 3
 """With so many distinctive lines the patch id is not asked for: an equal patch has them all."""
 
@@ -61,13 +55,13 @@ def find_fix(place: Place, base: CommitSha, gold_patch: bytes) -> AncestorSearch
         PatchError: the fix is no patch.
         ObjectMissingError: an ancestor or one of its trees isn't in the store.
     """
-    files = [file for file in parse_patch(gold_patch) if file.hunks and _is_code(file)]
+    files = code_files(gold_patch)
     if not files:
         return AncestorSearch()
     histories = file_histories(place, base, [file.paths for file in files])
     with object_reader(place) as reader:
-        known = _base_lines(reader, place, base, files)
-        lines = _distinctive(files, known)
+        known = base_lines(reader, place, base, files)
+        lines = distinctive_lines(files, known)
         scan = _scan(reader, histories, lines)
     found = _by_lines(scan, sum(map(len, lines)))
     if found is None and sum(map(len, lines)) < _ENOUGH_LINES:
@@ -75,38 +69,9 @@ def find_fix(place: Place, base: CommitSha, gold_patch: bytes) -> AncestorSearch
     return AncestorSearch(found=found, unread=tuple(sorted(scan.unread)))
 
 
-def _is_code(file: FilePatch) -> bool:
-    return any(classify_path(path) is not PathRole.DOCS for path in file.paths)
-
-
-def _squeezed(text: bytes) -> bytes:
-    return text.translate(None, _SPACE)
-
-
 def _sum(lines: Iterable[bytes]) -> int:
     """Return a sum that equal lines give in any order; empty ones add nothing."""
     return sum(map(hash, filter(None, lines)))
-
-
-def _distinctive(files: Sequence[FilePatch], known: frozenset[bytes]) -> list[frozenset[bytes]]:
-    """Return the distinctive lines of each file."""
-    added = [[line.strip() for hunk in file.hunks for line in hunk.added] for file in files]
-    long = [[line for line in part if len(line) >= _MIN_CHARACTERS and _WORD.search(line)] for part in added]
-    short = [[line for line in part if _LETTER.search(line)] for part in added]
-    chosen = [frozenset(map(_squeezed, part)) - known for part in long]
-    return chosen if any(chosen) else [frozenset(map(_squeezed, part)) - known for part in short]
-
-
-def _base_lines(
-    reader: ObjectReader, place: Place, base: CommitSha, files: Sequence[FilePatch]
-) -> frozenset[bytes]:
-    known: set[bytes] = set()
-    for entry in list_files(place, base, sorted({path for file in files for path in file.paths})):
-        try:
-            known.update(_squeezed(reader.read(entry.sha)[1]).split(b"\n"))
-        except ObjectMissingError:
-            continue  # a partial mirror: then more of the fix's lines count, and more is searched for
-    return frozenset(known)
 
 
 def _scan(
@@ -125,7 +90,7 @@ def _scan(
             except ObjectMissingError:
                 scan.unread.add(version.path)
                 continue
-            there = _squeezed(data).split(b"\n")
+            there = squeezed(data).split(b"\n")
             scan.sums[version.new] = _sum(there)
             count = len(wanted.intersection(there))
             if count > best[0]:
@@ -149,8 +114,8 @@ def _by_patch_id(
     place: Place, files: Sequence[FilePatch], histories: Sequence[Sequence[Version]], scan: _Scan
 ) -> FoundFix | None:
     hunks = [hunk for file in files for hunk in file.hunks]
-    added = _sum(_squeezed(line.rstrip(b"\n")) for hunk in hunks for line in hunk.added)
-    wanted = added - _sum(_squeezed(line.rstrip(b"\n")) for hunk in hunks for line in hunk.removed)
+    added = _sum(squeezed(line.rstrip(b"\n")) for hunk in hunks for line in hunk.added)
+    wanted = added - _sum(squeezed(line.rstrip(b"\n")) for hunk in hunks for line in hunk.removed)
     similar = [
         (sha, backwards)
         for sha, change in _changes(histories, scan)

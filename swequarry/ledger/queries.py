@@ -9,7 +9,8 @@ from sqlalchemy import func, select
 from swequarry.ledger.attempts import Attempt, all_of_items
 from swequarry.ledger.keys import outcome_from_json
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.tables import attempts, items, results
+from swequarry.ledger.runs import Ending
+from swequarry.ledger.tables import attempts, endings, items, results
 from swequarry.outcome import Accepted
 
 _CHUNK = 500
@@ -27,6 +28,20 @@ def attempts_of(ledger: Ledger, names: Sequence[str]) -> tuple[Attempt, ...]:
         with ledger.database.read() as connection:
             found.extend(all_of_items(connection, names[start : start + _CHUNK]))
     return tuple(sorted(found, key=lambda attempt: attempt.number))
+
+
+def ending_of(ledger: Ledger, run: int, item: str) -> Ending | None:
+    """Return how an item of a run ended; None while it is on its way.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
+    query = select(endings).where(endings.c.run == run, endings.c.item == item)
+    with ledger.database.read() as connection:
+        row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return Ending(item=row.item, stage=row.stage, outcome=outcome_from_json(json.loads(row.outcome)))
 
 
 def count_attempts(ledger: Ledger) -> int:

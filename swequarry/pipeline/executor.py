@@ -18,7 +18,15 @@ from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.process import ProcessMark
 from swequarry.outcome import Boundary
 from swequarry.pipeline.crew import Crew, Died, Hand
-from swequarry.pipeline.item_queue import ItemEvent, ItemQueue, Progress, RunReport, ignore_progress, poison
+from swequarry.pipeline.item_queue import (
+    Gate,
+    ItemEvent,
+    ItemQueue,
+    Progress,
+    RunReport,
+    ignore_progress,
+    poison,
+)
 from swequarry.pipeline.stopping import StopEvent, StopRequest, stop_signals
 from swequarry.pipeline.worker import Finished, ItemStatus, Work, WorkerSetup, heartbeat, run_item
 
@@ -52,11 +60,13 @@ def run_local(
     *,
     on_progress: Progress = ignore_progress,
     stop_event: StopEvent | None = None,
+    gate: Gate | None = None,
 ) -> RunReport:
     """Run `work` on every item in worker processes; return when all ended or a stop was asked for.
 
     `work` can be pickled, opens what it needs (the ledger too) and may run again on an item that it
-    finished before. Signals are handled as in `stopping`, if this is the main thread.
+    finished before. Signals are handled as in `stopping`, if this is the main thread. `gate` decides which
+    items start, and is asked in this process alone.
 
     Raises:
         WorkerError: workers die before they take an item.
@@ -67,6 +77,7 @@ def run_local(
     with stop_signals(stop_event, raise_at_second=options.in_process) as stop:
         queue = ItemQueue(items, ledger, options.scope, options.lease_s, options.max_deaths, on_progress)
         queue.retry_delay_s = options.retry_delay_s
+        queue.gate = gate or queue.gate
         if options.in_process:
             _run_here(queue, work, options, stop)
         else:

@@ -5,6 +5,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
 
 from swequarry.errors import DiskFullError, StorageError
 from swequarry.ledger.leases import LeaseState
@@ -44,6 +46,49 @@ class RunReport:
     halted: str | None = None
 
 
+class Admission(Enum):
+    """Whether an item may start: now, perhaps when others have ended, or never."""
+
+    NOW = "now"
+    LATER = "later"
+    NEVER = "never"
+
+
+class Gate(Protocol):
+    """Decides which items are worth their cost. Of items that wait some other is at work, or may start."""
+
+    def ask(self, item: str) -> Admission:
+        """Whether an item may start."""
+
+    def ended(self, item: str) -> None:
+        """Take note that an item has its end.
+
+        Raises:
+            StorageError: how it ended can't be read.
+        """
+
+    def spare(self, item: str) -> None:
+        """Write down that an item never starts.
+
+        Raises:
+            StorageError: that can't be written.
+        """
+
+
+class OpenGate:
+    """Lets everything in."""
+
+    def ask(self, _item: str) -> Admission:
+        """Let it start."""
+        return Admission.NOW
+
+    def ended(self, _item: str) -> None:
+        """Nothing follows from it."""
+
+    def spare(self, _item: str) -> None:
+        """Never happens."""
+
+
 Progress = Callable[[ItemEvent], None]
 
 
@@ -72,11 +117,13 @@ class ItemQueue:
     max_deaths: int
     on_progress: Progress
     retry_delay_s: float = 2.0
+    gate: Gate = field(default_factory=OpenGate)
     report: RunReport = field(default_factory=RunReport)
     _ready: deque[str] = field(default_factory=deque)
     _later: dict[str, float] = field(default_factory=dict)
     _rounds: dict[str, int] = field(default_factory=dict)
     _held: set[str] = field(default_factory=set)
+    _gated: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.items = tuple(dict.fromkeys(self.items))
@@ -85,7 +132,7 @@ class ItemQueue:
     @property
     def waiting(self) -> int:
         """How many items haven't started."""
-        return len(self._ready) + len(self._later)
+        return len(self._ready) + len(self._later) + len(self._gated)
 
     @property
     def more(self) -> bool:
@@ -100,6 +147,8 @@ class ItemQueue:
             self._ready.append(item)
         while self._ready:
             item = self._ready.popleft()
+            if not self._let_in(item):
+                continue
             match self._acquire(item, mark):
                 case LeaseState.TAKEN:
                     self._held.discard(item)
@@ -124,7 +173,7 @@ class ItemQueue:
         elif finished.status is ItemStatus.AGAIN:
             self.again(item, delay_s=self.retry_delay_s * 2 ** self._rounds.get(item, 0))
         else:
-            self.report.ended[item] = finished.status
+            self._end(item, finished.status)
             self.tell(item, finished.status)
 
     def again(self, item: str, *, delay_s: float) -> None:
@@ -140,6 +189,7 @@ class ItemQueue:
     def fail(self, item: str, failed: Failed) -> None:
         """Note that an item ended outside any stage."""
         self.report.failures[item] = failed
+        self._open_gate_after(item)
         self.tell(item, ItemStatus.FAILED, failed)
 
     def halt(self, why: str) -> None:
@@ -168,6 +218,27 @@ class ItemQueue:
         self.report.unfinished = tuple(item for item in self.items if item not in known)
         self.report.interrupted = interrupted
         return self.report
+
+    def _let_in(self, item: str) -> bool:
+        """Whether an item may start now; one that never may has its end."""
+        admission = self.gate.ask(item)
+        if admission is Admission.LATER:
+            self._gated.append(item)
+        elif admission is Admission.NEVER:
+            self.gate.spare(item)
+            self._end(item, ItemStatus.REJECTED)
+            self.tell(item, ItemStatus.REJECTED)
+        return admission is Admission.NOW
+
+    def _end(self, item: str, status: ItemStatus) -> None:
+        self.report.ended[item] = status
+        self._open_gate_after(item)
+
+    def _open_gate_after(self, item: str) -> None:
+        """Let those that wait ask again, in their order."""
+        self.gate.ended(item)
+        self._ready.extendleft(reversed(self._gated))
+        self._gated.clear()
 
     def _acquire(self, item: str, mark: ProcessMark) -> LeaseState | None:
         try:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swequarry.config import ExportSettings, parse_settings
@@ -10,8 +10,9 @@ from swequarry.export.interface import Exporter, FunnelLine, ImageReference, Sur
 from swequarry.export.manifest import MANIFEST
 from swequarry.export.swebench import SwebenchExporter
 from swequarry.pipeline.reporting import Reporter, last_run, tasks_of
+from swequarry.pipeline.scorecards import run_scorecards
 from swequarry.pipeline.workspace import Workspace
-from swequarry.report.counts import ends
+from swequarry.report.counts import ends, not_tried
 from swequarry.report.html import write_report
 from swequarry.report.model import ReportData
 from swequarry.report.text import funnel_rows
@@ -21,7 +22,7 @@ _DEFAULT = SwebenchExporter()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What was written, and the counts of the run."""
+    """What was written, and the counts of the run; `not_tried` are among the rejected."""
 
     dataset: Path
     report: Path
@@ -30,6 +31,7 @@ class Published:
     rejected: int
     failed: int
     unfinished: int
+    not_tried: int = 0
     failures: tuple[str, ...] = ()
 
 
@@ -42,6 +44,12 @@ def read_run(workspace: Workspace, number: int | None = None) -> ReportData:
     return Reporter(workspace, chosen).read(dataset_sha256=sha256, left_out=left_out)
 
 
+def report_of(workspace: Workspace, number: int) -> ReportData:
+    """Return what the report of a run shows, with the scorecards of its repositories."""
+    run = next(run for run in workspace.ledger.runs() if run.number == number)
+    return replace(read_run(workspace, number), scorecards=run_scorecards(workspace, run))
+
+
 def export_run(
     workspace: Workspace,
     number: int,
@@ -49,10 +57,11 @@ def export_run(
     settings: ExportSettings | None = None,
     exporter: Exporter = _DEFAULT,
     images: Mapping[str, ImageReference] | None = None,
+    deprecated: Mapping[str, str] | None = None,
 ) -> str:
     """Write the tasks of a run as a dataset folder and return the dataset's hash.
 
-    `images` are those in which tasks were verified, by instance id.
+    `images` are those in which tasks were verified, `deprecated` tell why tasks stay out, by instance id.
 
     Raises:
         InputError: the destination holds something that isn't a dataset.
@@ -60,7 +69,8 @@ def export_run(
     """
     run = next(run for run in workspace.ledger.runs() if run.number == number)
     chosen = settings or parse_settings(dict(run.settings)).export
-    surroundings = Surroundings(funnel=_funnel(read_run(workspace, number)), images=images or {})
+    funnel = funnel_of(read_run(workspace, number))
+    surroundings = Surroundings(funnel=funnel, images=images or {}, deprecated=deprecated or {})
     tasks = tasks_of(workspace, number)
     exporter.write(tasks, workspace.blobs.get, destination, chosen, surroundings)
     sha256, _ = _manifest_facts(destination / MANIFEST)
@@ -70,7 +80,7 @@ def export_run(
 def publish(workspace: Workspace, number: int) -> Published:
     """Write dataset and report of a run into its workspace."""
     sha256 = export_run(workspace, number, workspace.dataset)
-    data = read_run(workspace, number)
+    data = report_of(workspace, number)
     write_report(data, workspace.blobs.get, workspace.report)
     counts = ends(data)
     return Published(
@@ -81,11 +91,13 @@ def publish(workspace: Workspace, number: int) -> Published:
         rejected=counts.rejected,
         failed=counts.failed,
         unfinished=counts.open,
+        not_tried=not_tried(data),
         failures=tuple(f"{entry.item}: {entry.message}" for entry in data.failures),
     )
 
 
-def _funnel(data: ReportData) -> tuple[FunnelLine, ...]:
+def funnel_of(data: ReportData) -> tuple[FunnelLine, ...]:
+    """Return the funnel of a run as cards show it."""
     rows = funnel_rows(data)
     lines = [FunnelLine(label="candidates", count=ends(data).candidates)]
     return (*lines, *(FunnelLine(label=f"{row.stage.lower()}", count=row.passed) for row in rows))

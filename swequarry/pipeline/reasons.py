@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from swequarry.errors import InputError
+from swequarry.ledger import queries
 from swequarry.ledger.attempts import Attempt
 from swequarry.ledger.keys import StoredValue
 from swequarry.ledger.queries import accepted_of_stage, attempts_of
 from swequarry.ledger.runs import Ending
-from swequarry.outcome import REJECT_MEANING, Accepted, Failed, Rejected
+from swequarry.outcome import REJECT_MEANING, Accepted, Failed, RejectCode, Rejected
 from swequarry.pipeline.item_log import log_path
 from swequarry.pipeline.reporting import last_run
 from swequarry.pipeline.stages.checks import ChecksStage
@@ -70,8 +71,7 @@ def resolve_item(workspace: Workspace, name: str) -> str:
 
 def ending_of(workspace: Workspace, item: str) -> Ending | None:
     """Return how an item ended in the newest run; None while it is on its way."""
-    endings = workspace.ledger.endings(last_run(workspace).number)
-    return next((ending for ending in endings if ending.item == item), None)
+    return queries.ending_of(workspace.ledger, last_run(workspace).number, item)
 
 
 def explain(workspace: Workspace, name: str) -> Explanation:
@@ -107,6 +107,8 @@ def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, 
             turned, kept = len(task.verification.fail_to_pass), len(task.verification.pass_to_pass)
             said = f"accepted; {turned} FAIL_TO_PASS and {kept} PASS_TO_PASS tests"
             return f"{said}; {say_checks(task.verifier)}", None, ()
+        case Rejected(code=RejectCode.NOT_TRIED as code, message=message, evidence=evidence):
+            return f"not tried: {message}", code.value, evidence
         case Rejected(code=code, message=message, evidence=evidence):
             return (
                 f"rejected at {stage} as {code.value}: {message} ({REJECT_MEANING[code]})",

@@ -11,6 +11,7 @@ from swequarry.ledger.queries import attempts_of
 from swequarry.ledger.runs import Ending, Run
 from swequarry.outcome import Accepted, Failed, Rejected
 from swequarry.pipeline.line import LAST_STAGE
+from swequarry.pipeline.spending import POLICY
 from swequarry.pipeline.stages.snapshot import SnapshotStage
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Snapshot, Task
@@ -25,6 +26,8 @@ from swequarry.report.model import (
     Timing,
 )
 
+SPARED = StageInfo(name=POLICY, title="Within the policy")
+"""Stands in the funnel of runs in which a policy stopped a repository."""
 STAGES = (
     StageInfo(name="mine", title="Mined"),
     StageInfo(name="snapshot", title="Frozen"),
@@ -88,7 +91,7 @@ class Reporter:
         entries = [self._entry(ending, left_out or {}) for ending in self._endings]
         return ReportData(
             run=self._info(dataset_sha256),
-            stages=STAGES,
+            stages=self._stages(),
             tasks=tuple(entry for entry in entries if isinstance(entry, TaskEntry)),
             rejects=tuple(entry for entry in entries if isinstance(entry, RejectEntry)),
             failures=tuple(entry for entry in entries if isinstance(entry, FailureEntry)),
@@ -99,6 +102,11 @@ class Reporter:
             ),
             timings=tuple(self._timings()),
         )
+
+    def _stages(self) -> tuple[StageInfo, ...]:
+        if all(ending.stage != POLICY for ending in self._endings):
+            return STAGES
+        return (STAGES[0], SPARED, *STAGES[1:])
 
     def _info(self, dataset_sha256: str | None) -> RunInfo:
         settings: Mapping[str, Any] = self._run.settings

@@ -12,10 +12,12 @@ from swequarry.ledger.queries import attempts_of
 from swequarry.ledger.runs import Account, balance
 from swequarry.outcome import Accepted
 from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, RunReport, run_local
+from swequarry.pipeline.item_queue import Gate
 from swequarry.pipeline.line import CandidateWork, Line, MineWork, settings_text
+from swequarry.pipeline.spending import SpendingGate
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import BlobHash, canonical_json
+from swequarry.records import BlobHash, Candidate, canonical_json
 
 MINE = "mine"
 Watch: TypeAlias = Callable[[str, ItemEvent], None]
@@ -59,6 +61,12 @@ def run_settings(settings: Settings, watch: Watch = ignore_events) -> RunSummary
         ledger.end_run(number)
 
 
+def _repositories(outcomes: Sequence[StoredOutcome]) -> dict[str, str]:
+    """Return the repository of each candidate, in the order in which they were mined."""
+    found = {one.item: one.outcome.value for one in outcomes if isinstance(one.outcome, Accepted)}
+    return {item: Candidate.from_json(value).repo.full_name for item, value in found.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     house: House
@@ -76,7 +84,7 @@ class _Run:
         for outcome in outcomes:
             if outcome.item not in candidates:
                 self.house.workspace.ledger.settle(self.number, MINE, outcome)
-        done = self._line(candidates)
+        done = self._line(candidates, _repositories(outcomes))
         return self._summary(selected, done, units)
 
     def _mine(self, units: Mapping[str, MineUnit]) -> RunReport:
@@ -101,19 +109,25 @@ class _Run:
             if isinstance(found.outcome, Accepted)
         }
 
-    def _line(self, candidates: Mapping[str, BlobHash]) -> RunReport:
+    def _line(self, candidates: Mapping[str, BlobHash], repositories: Mapping[str, str]) -> RunReport:
+        ledger, limit = self.house.workspace.ledger, self.house.settings.policy.stop_after_failures
+        gate = None if limit is None else SpendingGate(ledger, self.number, limit, repositories)
         work = CandidateWork(settings_text(self.house.settings), self.number, dict(candidates))
-        report = self._execute("line", tuple(candidates), work)
+        report = self._execute("line", tuple(candidates), work, gate)
         for item, failed in report.failures.items():
             self.house.workspace.ledger.settle(self.number, "line", StoredOutcome(item=item, outcome=failed))
         return report
 
-    def _execute(self, phase: str, items: Sequence[str], work: MineWork | CandidateWork) -> RunReport:
+    def _execute(
+        self, phase: str, items: Sequence[str], work: MineWork | CandidateWork, gate: Gate | None = None
+    ) -> RunReport:
         options = ExecutorOptions(
             workers=self.house.settings.workers, scope=phase, logs=self.house.workspace.logs
         )
         ledger = self.house.workspace.ledger
-        return run_local(items, work, ledger, options, on_progress=lambda event: self.watch(phase, event))
+        return run_local(
+            items, work, ledger, options, on_progress=lambda event: self.watch(phase, event), gate=gate
+        )
 
     def _remarks(self, units: Mapping[str, MineUnit]) -> tuple[str, ...]:
         """Return what was odd in the input, as the last mining of each unit found it."""

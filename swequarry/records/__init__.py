@@ -7,6 +7,7 @@ it in the ledger. Bytes of patches and logs are kept in the blob store and named
 text: UTF-8 where the bytes are valid UTF-8, else git's C-quoted form.
 """
 
+from swequarry.records.answers import AnswerKind, AnswerPlace
 from swequarry.records.base import (
     BlobHash,
     CommitSha,
@@ -44,6 +45,8 @@ from swequarry.records.world import (
 )
 
 __all__ = [
+    "AnswerKind",
+    "AnswerPlace",
     "BlobHash",
     "Budget",
     "Canaries",

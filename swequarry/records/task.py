@@ -40,9 +40,13 @@ class Verifier(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget(Record):
-    """What a solver may spend; None is unlimited. Cost in US dollars."""
+    """What a solver may spend; None is unlimited. Cost in US dollars.
+
+    `test_time_s` bounds one run of the hidden tests; None where nothing was filled in from measured runs.
+    """
 
     time_s: int
+    test_time_s: int | None = None
     tokens: int | None = None
     calls: int | None = None
     cost_usd: float | None = None

@@ -110,6 +110,11 @@ def ends(data: ReportData) -> Ends:
     )
 
 
+def not_tried(data: ReportData) -> int:
+    """Return how many of the rejected are so by a policy alone: nothing was spent on them."""
+    return sum(entry.code is RejectCode.NOT_TRIED for entry in data.rejects)
+
+
 def repo_of(entry: TaskEntry) -> str:
     """Return the repository of an accepted item."""
     return entry.task.candidate.repo.full_name

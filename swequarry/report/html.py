@@ -101,6 +101,7 @@ def _context(data: ReportData, get_blob: GetBlob) -> dict[str, Any]:
         "reasons": reasons(data),
         "yields": yields(data),
         "timings": stage_timings(data),
+        "scorecards": data.scorecards,
         "titles": {stage.name: stage.title for stage in data.stages},
         "settings_text": _settings_text(data),
         "lists": script_json({"tasks": [task_line(e) for e in data.tasks], "lost": lost_lines(data)}),

@@ -13,6 +13,7 @@ from typing import Any
 
 from swequarry.outcome import Boundary, RejectCode
 from swequarry.records import Snapshot, Task
+from swequarry.report.scorecard import Scorecard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +111,4 @@ class ReportData:
     failures: tuple[FailureEntry, ...] = ()
     open_items: tuple[OpenEntry, ...] = ()
     timings: tuple[Timing, ...] = ()
+    scorecards: tuple[Scorecard, ...] = ()

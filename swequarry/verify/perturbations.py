@@ -85,16 +85,25 @@ def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, t
             _tap("place.py", "placed", user=Perturbation.USER in given, path=Perturbation.PATH in given)
         )
     for perturbation in sorted(given & _CLOCKS):
-        offset_s = clock.offset_s(perturbation)
-        if clock.library is None:
-            taps.append(_tap("clock.py", "dated", offset_s=offset_s))
-        else:
-            variables |= _faketime(clock.library, offset_s)
-            taps.append(_tap("clock.py", "sleeping"))
+        faked, tap = _faked(clock, clock.offset_s(perturbation))
+        variables |= faked
+        taps.append(tap)
     if Perturbation.LOAD in given or Perturbation.ONE_CPU in given:
         taps.append(_tap("load.py", "loaded", burners=BURNERS if Perturbation.LOAD in given else 0))
     moved = seed + 1_000 * (turn + 1) if Perturbation.SEED in given else seed
     return Conditions(seed=moved, variables=variables, taps=tuple(taps))
+
+
+def at_moment(clock: Clock, moment: datetime, seed: int) -> Conditions:
+    """Return what puts the clock of a run to a moment, before or after now; now itself only fakes it."""
+    variables, tap = _faked(clock, int((moment - clock.now).total_seconds()))
+    return Conditions(seed=seed, variables=variables, taps=(tap,))
+
+
+def _faked(clock: Clock, offset_s: int) -> tuple[dict[str, str], Tap]:
+    if clock.library is None:
+        return {}, _tap("clock.py", "dated", offset_s=offset_s)
+    return _faketime(clock.library, offset_s), _tap("clock.py", "sleeping")
 
 
 def _tap(source: str, wrap: str, **settings: object) -> Tap:

@@ -25,7 +25,7 @@ from typing import Any
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError
 from swequarry.export.folder import replaced_folder
-from swequarry.export.harbor_tests import TASK_FILE, TEST_PATCH, shared_programs, test_files
+from swequarry.export.harbor_tests import TASK_FILE, TEST_PATCH, run_limit_s, shared_programs, test_files
 from swequarry.export.interface import (
     NOTHING_AROUND,
     ExportedFile,
@@ -83,7 +83,7 @@ class HarborExporter:
         surroundings: Surroundings = NOTHING_AROUND,
     ) -> tuple[ExportedFile, ...]:
         """Write the task directories; see `Exporter.write`."""
-        let_in, out = released(tasks, settings)
+        let_in, out = released(tasks, settings, surroundings)
         exported: list[str] = []
         more: list[LeftOut] = []
         with replaced_folder(destination) as folder:
@@ -141,7 +141,7 @@ class HarborExporter:
                 {
                     "environment_mode": "shared" if self.shared else "separate",
                     "user": "root",
-                    "timeout_sec": float(3 * task.budget.time_s + 600),
+                    "timeout_sec": float(3 * run_limit_s(task) + 600),
                 },
             ),
         ]

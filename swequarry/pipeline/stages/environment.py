@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from reconstruct.environment.builder import Built, Workshop, build
+from reconstruct.environment.build_session import BuildCause
+from reconstruct.environment.builder import BuildResult, Built, Workshop, build
 from reconstruct.environment.facts import ProjectFacts
 from reconstruct.environment.overrides import overridden, override_evidence
 from reconstruct.environment.plan import plan_recipes
@@ -13,7 +14,7 @@ from reconstruct.environment.repair_context import repair_context
 from reconstruct.environment.search import FoundEnvironment, find_environment
 from swequarry.config import EnvironmentOverride, Settings, meaning_of
 from swequarry.delta import TreeDelta
-from swequarry.errors import ObjectMissingError, SandboxError
+from swequarry.errors import ObjectMissingError, SandboxError, WorldChangedError
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Outcome, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
@@ -84,7 +85,8 @@ def environment_world(
     """Return the world of an environment, built again from its lock where it isn't stored any more.
 
     Raises:
-        SandboxError: what the lock names can't be had any more, or gives another environment.
+        WorldChangedError: what the lock names can't be had any more, or gives another environment.
+        SandboxError: its interpreter isn't on this machine, a limit was met, or the sandbox broke.
     """
     world = World(backend=house.backend.name, key=environment_key(base_key(snapshot), environment))
     if house.backend.has_world(world.key):
@@ -97,12 +99,26 @@ def environment_world(
     lock = house.workspace.blobs.get(environment.lock)
     built = build(environment.recipe, base, interpreter, workshop_of(house), lock=lock)
     if not isinstance(built, Built) or built.world != world:
-        what = f"lock {built.lock}" if isinstance(built, Built) else f"a failed build ({built.cause})"
-        raise SandboxError(
-            f"the environment of {candidate.instance_id} can't be rebuilt as it was locked "
-            f"({environment.lock}): the index now gives {what}"
-        )
+        raise _not_rebuilt(candidate, environment, interpreter, built)
     return world
+
+
+def _not_rebuilt(
+    candidate: Candidate, environment: Environment, interpreter: Interpreter, built: BuildResult
+) -> SandboxError:
+    """Return the error of a world that isn't rebuilt: whether this machine is why, or what the lock names."""
+    if interpreter.version != environment.python_version:
+        return SandboxError(
+            f"{candidate.instance_id} was verified with Python {environment.python_version}, and "
+            f"{interpreter.version} is what this machine has; install that one"
+        )
+    what = f"lock {built.lock}" if isinstance(built, Built) else f"a failed build ({built.cause})"
+    message = (
+        f"the environment of {candidate.instance_id} can't be rebuilt as it was locked "
+        f"({environment.lock}): the index now gives {what}"
+    )
+    limited = not isinstance(built, Built) and built.cause is BuildCause.LIMIT
+    return SandboxError(message) if limited else WorldChangedError(message)
 
 
 @dataclass(frozen=True, slots=True)
