@@ -4,6 +4,7 @@
 
 Reports true or false. Standard library only, Python 3.6 on.
 """
+# ruff: noqa: FURB188  (3.6 lacks removesuffix)
 
 import json
 import os
