@@ -210,6 +210,33 @@ class ChecksSettings(Section):
     budget_s: int = Field(default=1800, ge=0)
 
 
+def _word(value: object) -> object:
+    """Take `off` for a word: YAML reads it as a truth value."""
+    return "off" if value is False else value
+
+
+class StabilitySettings(Section):
+    """The search for unstable tests, which perturbs runs on purpose.
+
+    `default` spends at most eight bare runs of the tests and stops when nothing flips; `deep` has no bound
+    and also runs every perturbation by itself and each test alone; `off` leaves all to verification.
+    """
+
+    budget: Annotated[Literal["default", "deep", "off"], BeforeValidator(_word)] = "default"
+
+
+class StrengthSettings(Section):
+    """Wrong fixes tried on the hidden tests. `mutants` is how many small changes of gold are tried at most.
+
+    `budget_s` bounds the time of a task: where it ends, the wrong fixes that weren't tried are counted. None
+    is without bound: then a slow machine tries the same ones.
+    """
+
+    enabled: bool = True
+    mutants: int = Field(default=10, ge=5, le=20)
+    budget_s: int | None = Field(default=150, ge=0)
+
+
 class ExportSettings(Section):
     """What the dataset holds. `include_statement_from_commits` lets such tasks into the release."""
 
@@ -230,7 +257,9 @@ class Settings(Section):
     sandbox: SandboxSettings = SandboxSettings()
     environment: EnvironmentSettings = EnvironmentSettings()
     verify: VerifySettings = VerifySettings()
+    stability: StabilitySettings = StabilitySettings()
     checks: ChecksSettings = ChecksSettings()
+    strength: StrengthSettings = StrengthSettings()
     export: ExportSettings = ExportSettings()
 
 

@@ -84,13 +84,14 @@ class GoldCoverage(Record):
 class Strength(Record):
     """The strength of a task's hidden tests, with all that it was computed from.
 
-    `coverage` is None where it couldn't be measured. `more_mutants` counts those that were made and not
-    chosen.
+    `coverage` is None where it couldn't be measured. `more_mutants` counts those that could be made and
+    weren't chosen, `not_tried` the chosen wrong fixes for which there was no time.
     """
 
     wrong_fixes: tuple[WrongFix, ...]
     coverage: GoldCoverage | None = None
     more_mutants: int = 0
+    not_tried: int = 0
 
     @property
     def share(self) -> float | None:

@@ -7,6 +7,8 @@ from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
 from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
+from swequarry.records.stability import Stability
+from swequarry.records.strength import Strength
 from swequarry.records.verification import Verification
 from swequarry.records.world import Environment
 
@@ -59,11 +61,17 @@ class Provenance(Record):
     swequarry_version: str
     checks: ContentHash | None = None
     seal: ContentHash | None = None
+    stability: ContentHash | None = None
+    strength: ContentHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Record):
-    """Instruction + initial state + environment + verifier + budget."""
+    """Instruction + initial state + environment + verifier + budget.
+
+    `verification` is without the tests that `stability` showed to be unstable; the parent that `provenance`
+    names still lists them. Stability and strength are None where they weren't measured.
+    """
 
     instance_id: str
     instruction: Statement
@@ -75,3 +83,5 @@ class Task(Record):
     candidate: Candidate
     verification: Verification
     seal: Seal | None = None
+    stability: Stability | None = None
+    strength: Strength | None = None

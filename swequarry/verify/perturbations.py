@@ -93,8 +93,13 @@ def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, t
             taps.append(_tap("clock.py", "sleeping"))
     if Perturbation.LOAD in given or Perturbation.ONE_CPU in given:
         taps.append(_tap("load.py", "loaded", burners=BURNERS if Perturbation.LOAD in given else 0))
-    moved = seed + 1_000 * (turn + 1) if Perturbation.SEED in given else seed
+    moved = other_seed(seed, turn) if Perturbation.SEED in given else seed
     return Conditions(seed=moved, variables=variables, taps=tuple(taps))
+
+
+def other_seed(seed: int, turn: int) -> int:
+    """Return the seed of a variant; negative turns are the runs of verification, which count up by one."""
+    return seed + 1_000 * (turn + 1) if turn >= 0 else seed - turn
 
 
 def _tap(source: str, wrap: str, **settings: object) -> Tap:

@@ -25,7 +25,7 @@ from swequarry.verify.runner import RunOptions, RunResult, run_tests
 from swequarry.verify.signs import tells_of_network
 from swequarry.verify.targets import select_targets
 
-_SEED_BASE = {State.BASE: 30_000, State.BEFORE: 10_000, State.AFTER: 20_000}
+SEED_BASE = {State.BASE: 30_000, State.BEFORE: 10_000, State.AFTER: 20_000}
 """Each run has its own seed, by state and number: the same whenever it is done again."""
 _EARLY = 2
 """Runs of each state after which a candidate without any test that turns is let go."""
@@ -80,7 +80,7 @@ def verify(
 
     def start(state: State, number: int, left_out: frozenset[TestId]) -> RunResult:
         options = RunOptions(
-            seed=_SEED_BASE[state] + number,
+            seed=SEED_BASE[state] + number,
             test_timeout_s=settings.test_timeout_s,
             watch=watch,
             leave_out=left_out,

@@ -9,7 +9,9 @@ from swequarry.delta import TreeDelta
 from swequarry.records import Perturbation, State, UnstableReason
 from swequarry.verify.perturbations import Clock, conditions
 from swequarry.verify.rig import Rig
-from swequarry.verify.stability_search import Budget, find_unstable, starter
+from swequarry.verify.stability_measure import starter
+from swequarry.verify.stability_runs import Budget
+from swequarry.verify.stability_search import find_unstable
 
 pytestmark = pytest.mark.parallel
 P = Perturbation

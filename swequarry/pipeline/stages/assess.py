@@ -20,6 +20,8 @@ from swequarry.records import (
     Provenance,
     Seal,
     Snapshot,
+    Stability,
+    Strength,
     Task,
     Verification,
     Verifier,
@@ -28,14 +30,20 @@ from swequarry.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessInput:
-    """All that is known of a candidate that was verified."""
+    """All that is known of a candidate that was verified.
+
+    `measured` is what the runs of verification gave, `stable` the same without unstable tests.
+    """
 
     candidate: Candidate
     snapshot: Snapshot
     environment: Environment
-    verification: Verification
+    measured: Verification
+    stability: Stability
+    stable: Verification
     seal: Seal
     checks: Checks
+    strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class AssessStage:
 
     house: House
     name: ClassVar[str] = "assess"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @property
     def settings_hash(self) -> ContentHash:
@@ -61,7 +69,7 @@ class AssessStage:
 def assemble(known: AssessInput, budget: Budget) -> Task:
     """Return the task that some records make together."""
     candidate, snapshot = known.candidate, known.snapshot
-    environment, verification = known.environment, known.verification
+    environment, verification = known.environment, known.stable
     return Task(
         instance_id=candidate.instance_id,
         instruction=candidate.statement,
@@ -87,12 +95,16 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             candidate=candidate.content_hash(),
             snapshot=snapshot.content_hash(),
             environment=environment.content_hash(),
-            verification=verification.content_hash(),
+            verification=known.measured.content_hash(),
             seal=known.seal.content_hash(),
             checks=known.checks.content_hash(),
+            stability=known.stability.content_hash(),
+            strength=known.strength.content_hash(),
             swequarry_version=__version__,
         ),
         candidate=candidate,
         verification=verification,
         seal=known.seal,
+        stability=known.stability if known.stability.runs else None,
+        strength=known.strength if known.strength.wrong_fixes else None,
     )
