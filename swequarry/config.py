@@ -190,10 +190,16 @@ class EnvironmentSettings(Section):
 
 
 class VerifySettings(Section):
-    """How tests are run. `runs` is the number of runs of before and of after each."""
+    """How tests are run. `runs` is the number of runs of before and of after each.
+
+    `scope` says which test files are run: those of the pull request (`touched`), also those that import or
+    run what it changes (`related`), or all (`full`). `scope_budget_s` bounds the run that looks for the files
+    beside those of the pull request: what it doesn't come to isn't in the scope.
+    """
 
     runs: int = Field(default=3, ge=1)
-    scope: Literal["touched"] = "touched"
+    scope: Literal["touched", "related", "full"] = "touched"
+    scope_budget_s: int = Field(default=600, ge=1)
     timeout_s: int = Field(default=1800, ge=1)
     test_timeout_s: int = Field(default=300, ge=1)
 

@@ -109,6 +109,15 @@ class Strength(Record):
         """The hunks of gold that no hidden test needs."""
         return tuple(fix for fix in self.survivors if fix.kind is WrongFixKind.HUNK_LEFT_OUT)
 
+    @property
+    def hunks_needed(self) -> tuple[int, int]:
+        """How many hunks of gold the hidden tests need, of how many that were left out in turn.
+
+        Where gold is one hunk, leaving it out is doing nothing, and counted as that.
+        """
+        needed = self.count(REJECTED, WrongFixKind.HUNK_LEFT_OUT)
+        return needed, needed + self.count(PASSED, WrongFixKind.HUNK_LEFT_OUT)
+
     def count(self, fates: frozenset[Fate], kind: WrongFixKind | None = None) -> int:
         """Count the wrong fixes with one of some fates, of one kind or of all."""
         return sum(1 for fix in self.wrong_fixes if fix.fate in fates and kind in (None, fix.kind))

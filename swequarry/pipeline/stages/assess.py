@@ -1,11 +1,13 @@
 """Stage `assess`: what was frozen, built and measured becomes a task."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from swequarry import __version__
 from swequarry.config import meaning_of
+from swequarry.git.paths import path_text
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted
 from swequarry.pipeline.stage import StageContext, StageItem
@@ -66,6 +68,15 @@ class AssessStage:
         return [stored(item.key, Accepted(value=task))]
 
 
+def _wider(candidate: Candidate, verification: Verification) -> tuple[str, ...]:
+    """Return the test files that run and aren't the pull request's own, as records name paths."""
+    if verification.scope == "touched":
+        return ()
+    own = frozenset(candidate.test_files)
+    named = (path_text(os.fsencode(path)) for path in verification.test_files)
+    return tuple(path for path in named if path not in own)
+
+
 def assemble(known: AssessInput, budget: Budget) -> Task:
     """Return the task that some records make together."""
     candidate, snapshot = known.candidate, known.snapshot
@@ -83,7 +94,7 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
         environment=environment,
         verifier=Verifier(
             test_patch=candidate.test_patch,
-            test_files=candidate.test_files,
+            test_files=tuple(dict.fromkeys((*candidate.test_files, *_wider(candidate, verification)))),
             test_command=verification.test_command,
             fail_to_pass=verification.fail_to_pass,
             pass_to_pass=verification.pass_to_pass,
