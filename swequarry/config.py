@@ -234,13 +234,12 @@ class StabilitySettings(Section):
 class StrengthSettings(Section):
     """Wrong fixes tried on the hidden tests. `mutants` is how many small changes of gold are tried at most.
 
-    `budget_s` bounds the time of a task: where it ends, the wrong fixes that weren't tried are counted. None
-    is without bound: then a slow machine tries the same ones.
+    `budget_s` bounds the time of a task: where it ends, the wrong fixes that weren't tried are counted.
     """
 
     enabled: bool = True
     mutants: int = Field(default=10, ge=5, le=20)
-    budget_s: int | None = Field(default=150, ge=0)
+    budget_s: int = Field(default=150, ge=1)
 
 
 class ExportSettings(Section):

@@ -1,6 +1,6 @@
 """Tasks: instruction, initial state, environment, verifier and budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
@@ -70,7 +70,8 @@ class Task(Record):
     """Instruction + initial state + environment + verifier + budget.
 
     `verification` is without the tests that `stability` showed to be unstable; the parent that `provenance`
-    names still lists them. Stability and strength are None where they weren't measured.
+    names still lists them. Stability and strength are None where they weren't measured, and no part of the
+    content hash: they are about the task's tests, and how far they go depends on how fast a machine is.
     """
 
     instance_id: str
@@ -85,3 +86,8 @@ class Task(Record):
     seal: Seal | None = None
     stability: Stability | None = None
     strength: Strength | None = None
+
+    def content_hash(self) -> ContentHash:
+        """Return the hash of what makes the task, not of how stable and strong its tests were seen to be."""
+        parents = replace(self.provenance, stability=None, strength=None)
+        return Record.content_hash(replace(self, stability=None, strength=None, provenance=parents))

@@ -67,7 +67,8 @@ def say_stability(stability: Stability | None) -> str:
         return "not measured"
     unstable = len(stability.quarantined)
     words = f"{unstable} unstable" if unstable else "no unstable test"
-    reasons = Counter(test.reason.value for test in stability.unstable if test.reason is not None)
+    by_test = {test.id: test.reason for test in stability.unstable}
+    reasons = Counter(reason.value for reason in by_test.values() if reason is not None)
     named = f" ({', '.join(f'{name} {count}' for name, count in sorted(reasons.items()))})" if reasons else ""
     whole = "" if stability.complete else "; not everything was tried"
     return f"{words}{named} in {stability.runs} perturbed runs{whole}"
@@ -105,10 +106,18 @@ def share_text(share: float | None) -> str:
 def say_test(test: TestStability) -> str:
     """Return what an unstable test did under which perturbation."""
     reason = test.reason.value if test.reason is not None else "stable"
-    done = [f"{label}: {' '.join(one.value for one in each)}" for label, each in test.outcomes]
-    return "; ".join(
-        [f"{test.id} ({test.state.value}): {reason}, passed {test.passes} of {test.runs}", *done]
-    )
+    said = f"{test.id} ({test.state.value}): {reason}, passed {test.passes} of {test.runs}"
+    return "; ".join([said, *(f"{label}: {' '.join(each)}" for label, each in outcome_words(test))])
+
+
+def outcome_words(test: TestStability) -> list[tuple[str, list[str]]]:
+    """Return what a test did without perturbation (`none`), under single ones and `several` at once."""
+    told: dict[str, list[str]] = {"none": []}
+    several: list[str] = []
+    for label, each in test.outcomes:
+        place = several if "+" in label else told.setdefault(label, [])
+        place.extend(one.value for one in each)
+    return [(label, each) for label, each in (*told.items(), ("several", several)) if each]
 
 
 def survivors(strength: Strength, get_blob: Callable[[BlobHash], bytes]) -> list[Survivor]:

@@ -18,8 +18,8 @@ from swequarry.verify.waits import read_waits
 P = Perturbation
 START_SHARE = 0.25
 """What a run of few tests is reckoned to cost at least, beside one of all."""
-FREE_S = 60.0
-"""The clock ends no search before it took so long: a busy moment changes no record of a short suite."""
+FREE_S = 600.0
+"""The clock ends no search before it took so long: a busy machine changes no record of a short suite."""
 _SPOILT = frozenset(
     {
         RunProblem.WALL_LIMIT,
