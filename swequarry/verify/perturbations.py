@@ -66,18 +66,28 @@ def _next_leap_day(now: datetime) -> datetime:
     return noon if noon > now else _next_leap_day(datetime(year + 1, 1, 1, tzinfo=UTC))
 
 
-def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, turn: int = 0) -> Conditions:
+def conditions(
+    perturbations: Iterable[Perturbation],
+    clock: Clock,
+    seed: int,
+    turn: int = 0,
+    *,
+    named_in_ascii: bool = True,
+) -> Conditions:
     """Return what some perturbations are made of together; `turn` gives those that have variants another one.
 
-    ALONE and SPREAD are about which tests run, and have nothing here.
+    Test files that aren't `named_in_ascii` can't be found in a locale that knows no other names: then the
+    locale changes once Python has started. ALONE and SPREAD are about which tests run, and have nothing here.
     """
     given = frozenset(perturbations)
     variables: dict[str, str] = {}
     taps: list[Tap] = []
     if Perturbation.TIME_ZONE in given:
         variables["TZ"] = _ZONES[turn % len(_ZONES)]
-    if Perturbation.LOCALE in given:
+    if Perturbation.LOCALE in given and named_in_ascii:
         variables |= _ASCII
+    elif Perturbation.LOCALE in given:
+        taps.append(_tap("tongue.py", "spoken", variables=_ASCII))
     if Perturbation.ORDER in given:
         taps.append(_tap("order.py", "reordered", turn=turn))
     if Perturbation.USER in given or Perturbation.PATH in given:

@@ -46,7 +46,13 @@ def starter(
     )
 
     def start(setting: Setting) -> RunResult:
-        how = conditions(setting.perturbations, clock, SEED_BASE[setting.state], setting.turn)
+        how = conditions(
+            setting.perturbations,
+            clock,
+            SEED_BASE[setting.state],
+            setting.turn,
+            named_in_ascii=all(path.isascii() for path in setting.targets),
+        )
         more = RunOptions(taps=(*how.taps, WAITING), leave_out=setting.leave_out)
         own = patient if Perturbation.LOAD in setting.perturbations else rig
         return own.run(deltas[setting.state], setting.targets, how.recipe(recipe), how.seed, more)

@@ -28,7 +28,7 @@ ORDERED = """
 
 
 def perturbed(root, files, *perturbations, turn=0, recipe=RECIPE):
-    how = conditions(perturbations, CLOCK, 1, turn)
+    how = conditions(perturbations, CLOCK, 1, turn, named_in_ascii=all(name.isascii() for name in files))
     return run(root, files, recipe=how.recipe(recipe), seed=how.seed, taps=how.taps)
 
 
@@ -107,6 +107,19 @@ def test_other_home_path_and_processor_are_seen_by_tests(tmp_path):
     )
     assert set(outcomes(result).values()) == {"passed"}, [r.detail for r in result.report.results]
     assert result.report.complete
+
+
+def test_file_with_another_name_than_ascii_is_found_in_the_c_locale(tmp_path):
+    text = """
+        import locale, subprocess, sys
+        def test_here(): assert "utf" not in locale.getpreferredencoding(False).lower()
+        def test_child():
+            asked = "import locale; print(locale.getpreferredencoding(False))"
+            done = subprocess.run([sys.executable, "-c", asked], stdout=subprocess.PIPE, check=True)
+            assert b"utf" not in done.stdout.lower()
+    """
+    result = perturbed(tmp_path, {"test_größe.py": text}, P.LOCALE)
+    assert outcomes(result) == {"test_here": "passed", "test_child": "passed"}
 
 
 def test_order_and_locale_are_told_apart_in_real_runs(tmp_path):

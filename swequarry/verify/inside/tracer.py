@@ -146,6 +146,10 @@ def tracing(settings, adapter):
             end(status)
 
         session.begin, session.phase, session.end = tell_begin, tell_phase, tell_end
+        try:
+            import pytest  # noqa: F401, PLC0415 (following its own modules while they load takes long)
+        except BaseException:
+            pass
         traced.start()
         return adapter(session, files)
 
