@@ -110,7 +110,7 @@ def measure_stability(
 def stability_of(search: Search, put_blob: Callable[[bytes], BlobHash]) -> Stability:
     """Return what a search found, as a record."""
     judged = search.known.judged
-    verdicts = [each for each in search.verdicts() if judged is None or each.id in judged]
+    verdicts = _named_once([each for each in search.verdicts() if judged is None or each.id in judged])
     states = sorted({verdict.state for verdict in verdicts})
     return Stability(
         unstable=_named_alike([verdict for verdict in verdicts if verdict.reason is not None]),
@@ -121,6 +121,15 @@ def stability_of(search: Search, put_blob: Callable[[bytes], BlobHash]) -> Stabi
         table=put_blob(canonical_json([verdict.to_json() for verdict in verdicts])),
         complete=search.complete and not search.spoilt,
     )
+
+
+def _named_once(verdicts: Sequence[TestStability]) -> list[TestStability]:
+    """Give a test that is unstable in several states the name that was found in one of them."""
+    names = {test.id: test.reason for test in verdicts if test.reason not in (None, UnstableReason.UNKNOWN)}
+    return [
+        replace(test, reason=names.get(test.id, test.reason)) if test.reason is not None else test
+        for test in verdicts
+    ]
 
 
 def _named_alike(unstable: Sequence[TestStability]) -> tuple[TestStability, ...]:

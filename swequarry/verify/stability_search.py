@@ -9,7 +9,7 @@ makes the same runs; a clock ends what takes far longer than reckoned.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from swequarry.records import Perturbation, State, TestId
+from swequarry.records import Perturbation, State, TestId, UnstableReason
 from swequarry.verify.perturbations import BURNERS
 from swequarry.verify.runner import RunResult
 from swequarry.verify.stability import CLOCKS, VARIED, Observation
@@ -32,6 +32,7 @@ _FOUND_FIRST = (
 )
 _IN_OTHER_STATES = (P.YEAR_AHEAD, P.SEED, P.LOCALE, P.TIME_ZONE, P.PATH, P.USER, P.ORDER)
 _LOADED = (P.LOAD, P.SEED)
+_NO_NAME = (None, UnstableReason.UNKNOWN)
 _VARIANTS = {P.SEED: 6, P.ORDER: 4, P.TIME_ZONE: 2}
 """How many variants of a perturbation are tried where there is no bound."""
 _COST = {P.LOAD: BURNERS + 1, P.ORDER: 1 / START_SHARE}
@@ -104,9 +105,11 @@ class Search(Runs):
         else:
             loaded = replace(first, perturbations=_LOADED, turn=len(settings))
             found[loaded] = self.flips(self.run(loaded))
+        named: set[TestId] = set()
         for whole in wholes:
-            own = {setting: tests for setting, tests in found.items() if setting.state is whole.state}
+            own = {s: tests - named for s, tests in found.items() if s.state is whole.state}
             self.name(whole, own)
+            named |= {test.id for test in self.verdicts() if test.reason not in _NO_NAME}
 
     def look_deep(self, whole: Setting) -> None:
         """Run every perturbation by itself, in all its variants, and each test alone."""
@@ -184,9 +187,11 @@ class Search(Runs):
         self.made[-1:] = [(setting, part) for part in parts]
 
     def confirm(self, whole: Setting) -> None:
-        """Do again what flips a test, and what doesn't: without any perturbation."""
-        unstable = {test.id for test in self.verdicts() if test.state is whole.state and test.reason}
-        unstable = self.suspects(unstable)
+        """Do again what gave a test its name, and a run without any perturbation."""
+        named = {
+            test.id for test in self.verdicts() if test.state is whole.state and test.reason not in _NO_NAME
+        }
+        unstable = self.suspects(named)
         if not unstable:
             return
         again = self.flipping(whole, unstable)

@@ -12,6 +12,7 @@ from swequarry.verify.rig import Rig
 from swequarry.verify.stability_measure import starter
 from swequarry.verify.stability_runs import Budget
 from swequarry.verify.stability_search import find_unstable
+from swequarry.verify.waits import WAITING, read_waits
 
 pytestmark = pytest.mark.parallel
 P = Perturbation
@@ -135,3 +136,19 @@ def test_order_and_locale_are_told_apart_in_real_runs(tmp_path):
     assert found.pop("test_l") is UnstableReason.LOCALE
     assert set(found) == {"test_b", "TestC::test_c", "TestC::test_d"}
     assert set(found.values()) == {UnstableReason.ORDER}
+
+
+def test_test_that_waits_for_a_processor_is_told_from_one_that_has_it(tmp_path):
+    text = """
+        import time
+        def test_busy():
+            end = time.process_time() + 0.4
+            while time.process_time() < end:
+                sum(range(1000))
+        def test_idle(): time.sleep(0.3)
+    """
+    how = conditions((P.LOAD,), CLOCK, 1)
+    result = run(tmp_path, {"test_m.py": text}, taps=(*how.taps, WAITING))
+    assert set(outcomes(result).values()) == {"passed"}
+    assert "test_m.py::test_busy" in read_waits(result)
+    assert "test_m.py::test_idle" not in read_waits(result)
