@@ -23,11 +23,13 @@ from swequarry.config import Settings, StrengthSettings
 from swequarry.outcome import Accepted
 from swequarry.pipeline.known_item import house_of_last_run, know_item
 from swequarry.pipeline.reporting import last_run, tasks_of
+from swequarry.pipeline.stages.checks import measured_time
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.stages.stability import matrix_of
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import Strength, Task, WrongFixKind
+from swequarry.records import Strength, Task, TestId, WrongFixKind
 from swequarry.records.strength import PASSED, REJECTED
 from swequarry.verify.mutation_fixes import FixLimits
 from swequarry.verify.strength import measure_strength
@@ -74,7 +76,14 @@ def _measured(house: House, task: Task, workers: int) -> dict[str, Any]:
         limits = FixLimits(mutants=settings.mutants)
         put = house.workspace.blobs.put
         outcome, observed = measure_strength(
-            rig, case, put, limits, budget_s=settings.budget_s, workers=workers
+            rig,
+            case,
+            put,
+            limits,
+            budget_s=settings.budget_s,
+            gold_s=measured_time(house.workspace.ledger, task.instance_id),
+            ignored=frozenset(TestId(test) for test in matrix_of(house, task.verification)["tests"]),
+            workers=workers,
         )
     cost_s = round(time.monotonic() - began, 1)
     print(task.instance_id, cost_s, file=sys.stderr)

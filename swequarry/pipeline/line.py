@@ -141,7 +141,11 @@ class Line:
             self._accept(ChecksStage(house), StageItem(key=item, input_hash=settled, value=third))
         )
         fourth = StrengthInput(
-            candidate=candidate, snapshot=snapshot, environment=environment, verification=stable
+            candidate=candidate,
+            snapshot=snapshot,
+            environment=environment,
+            verification=stable,
+            test_s=test_s,
         )
         strength = Strength.from_json(
             self._accept(StrengthStage(house), StageItem(key=item, input_hash=settled, value=fourth))

@@ -7,24 +7,25 @@ ends, the rest is counted and not tried. Broken machinery says nothing of a fix.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 from swequarry.errors import SandboxError
 from swequarry.git.paths import path_text
 from swequarry.git.store import list_files
 from swequarry.outcome import Accepted, Boundary, Failed, Outcome
-from swequarry.records import BlobHash, Fate, Strength, WrongFix, WrongFixKind
+from swequarry.records import BlobHash, Fate, Strength, TestId, WrongFix, WrongFixKind
 from swequarry.verify.build_again import compiled_paths
 from swequarry.verify.candidate import Case
 from swequarry.verify.coverage_of_gold import Trace, coverage, read_trace, tracing_tap
 from swequarry.verify.mutation_fixes import Attempt, FixLimits, changed_files, difference, wrong_fixes
+from swequarry.verify.passes import RunProblem
 from swequarry.verify.rig import Rig
-from swequarry.verify.runner import RunOptions, RunResult
+from swequarry.verify.runner import RunOptions
 from swequarry.verify.strength_runs import Allowance, Ground, Judging, NoTimeLeftError, not_passed
 
-_TRACING_SHARE = 0.4
-"""What of the budget the run that shows who reaches what may take."""
+_TRACING_SHARE, _TRACING_COST = 0.4, 3.0
+"""What of the budget the run that shows who reaches what may take, and how much longer than a bare one it is
+reckoned to be."""
 _KINDS = list(WrongFixKind)
 _Judged = tuple[Attempt, Fate, dict[str, Any]]
 
@@ -36,13 +37,15 @@ def measure_strength(
     limits: FixLimits = FixLimits(),  # noqa: B008 (frozen)
     *,
     budget_s: float | None = None,
+    gold_s: float | None = None,
+    ignored: frozenset[TestId] = frozenset(),
     workers: int = 1,
 ) -> tuple[Outcome[Strength], dict[str, Any]]:
     """Return the strength, and beside it what was observed: what rejected each wrong fix, and durations.
 
-    `case` is of a verified candidate, `workers` the number of runs at the same time. No run goes on when
-    `budget_s` is over. Machinery that breaks gives `Failed`, and so does gold if its tests don't pass here;
-    nothing is raised for it.
+    `case` is of a verified candidate, `gold_s` what its tests took then, `workers` the number of runs at the
+    same time. Tests of `ignored` aren't run. No run goes on when `budget_s` is over. Machinery that breaks
+    gives `Failed`, and so does gold if its tests don't pass here; nothing is raised for it.
     """
     allowance = Allowance(budget_s=budget_s)
     ground = Ground(
@@ -51,21 +54,17 @@ def measure_strength(
         gold=rig.bench.delta(case.base, case.after),
         base=frozenset(entry.path for entry in list_files(rig.bench.place, case.base)),
         files=changed_files(rig.bench, case.before, case.after),
+        ignored=ignored - {*case.fail_to_pass, *case.pass_to_pass},
     )
     try:
-        first, trace = _traced(ground, allowance)
+        seen_s, trace = _traced(ground, allowance, gold_s)
     except SandboxError as error:
         return Failed(boundary=Boundary.SANDBOX, message=str(error)), {}
-    failing = not_passed(first, ground.judged)
-    if failing:
-        message = f"gold doesn't pass here: {failing[0][0]} {failing[0][1].value}; verify the task again"
-        return Failed(boundary=Boundary.SANDBOX, message=message), {}
     attempts, more = wrong_fixes(ground.files, f"{case.base} {case.after}", limits)
     judging = Judging(
         ground=ground,
         trace=trace,
-        collected=tuple(result.id for result in first.report.results),
-        gold_s=first.duration_s,
+        gold_s=seen_s,
         allowance=allowance,
         builds=bool(compiled_paths((*ground.gold.files, *ground.gold.removed))),
     )
@@ -79,7 +78,7 @@ def measure_strength(
         more_mutants=more,
         not_tried=len(attempts) - len(judged),
     )
-    return Accepted(value=strength), _observed(first, judged)
+    return Accepted(value=strength), _observed(seen_s, judged)
 
 
 def _judged(judging: Judging, attempts: Sequence[Attempt], workers: int) -> list[_Judged]:
@@ -97,21 +96,27 @@ def _judged(judging: Judging, attempts: Sequence[Attempt], workers: int) -> list
     return [one for one in found if one is not None]
 
 
-def _traced(ground: Ground, allowance: Allowance) -> tuple[RunResult, Trace | None]:
-    """Return a run of gold, and what it reached; None where that can't be known.
+def _traced(ground: Ground, allowance: Allowance, known_s: float | None) -> tuple[float, Trace | None]:
+    """Return what a run of gold takes, and what it reached; None where that can't be known in the time.
 
     Raises:
-        SandboxError: the machinery broke.
+        SandboxError: the machinery broke, or gold doesn't pass here.
     """
-    if any(file.is_python for file in ground.files):
+    patience_s = _TRACING_SHARE * allowance.left_s
+    traceable = any(file.is_python for file in ground.files)
+    if traceable and (known_s is None or _TRACING_COST * known_s <= patience_s):
         tap, mark = tracing_tap(ground.files)
-        patience_s = _TRACING_SHARE * allowance.left_s
-        limits = replace(ground.rig.limits, wall_s=min(ground.rig.limits.wall_s, patience_s))
-        short = replace(ground, rig=replace(ground.rig, limits=limits))
-        run = short.run(ground.gold, more=RunOptions(taps=(tap,)))
+        run = ground.within(patience_s).run(ground.gold, more=RunOptions(taps=(tap,)))
         if not not_passed(run, ground.judged):
-            return run, read_trace(run, mark, ground.files)
-    return ground.run(ground.gold), None
+            return known_s or run.duration_s, read_trace(run, mark, ground.files)
+    elif known_s is not None:
+        return known_s, None
+    run = ground.within(allowance.left_s).run(ground.gold)
+    failing = not_passed(run, ground.judged)
+    if failing and RunProblem.WALL_LIMIT not in run.problems:
+        test, outcome = failing[0]
+        raise SandboxError(f"gold doesn't pass here: {test} {outcome.value}; verify the task again")
+    return run.duration_s, None
 
 
 def _place(attempt: Attempt) -> tuple[int, bytes, int, str]:
@@ -130,10 +135,10 @@ def _record(attempt: Attempt, fate: Fate, diff: BlobHash) -> WrongFix:
     )
 
 
-def _observed(first: RunResult, judged: Sequence[_Judged]) -> dict[str, Any]:
+def _observed(gold_s: float, judged: Sequence[_Judged]) -> dict[str, Any]:
     """Return JSON data: how long gold took, and for each wrong fix what rejected it."""
     told = [
         {"kind": attempt.kind.value, "path": path_text(attempt.path), "line": attempt.line, **seen}
         for attempt, _, seen in judged
     ]
-    return {"gold_s": round(first.duration_s, 3), "wrong_fixes": told}
+    return {"gold_s": round(gold_s, 3), "wrong_fixes": told}

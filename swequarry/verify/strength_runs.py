@@ -1,8 +1,9 @@
 """What becomes of one wrong fix: which tests are run on it, how long they may take, what their runs say.
 
-Only tests that reach the change are run, and only until one doesn't pass. Where others may depend on the
-change without reaching it (it ran while modules were imported, or in a fixture), a fix that these let pass is
-run once more with all tests. What no test reaches isn't run: nothing can reject it.
+Runs end at the first test that doesn't pass. Where all tests take long, those are run first that reach the
+change (FAIL_TO_PASS where that isn't known), after gold was seen to pass with these alone; where others may
+depend on it too (it ran while modules were imported, or in a fixture), a fix that the first ones let pass is
+run once more with all. What no test reaches isn't run: nothing can reject it.
 """
 
 import time
@@ -29,17 +30,20 @@ _PATIENCE_S, _PATIENCE_FACTOR = 10.0, 5.0
 second look."""
 _MOST = 0.6
 """From this share of the tests on all of them are run at once."""
+QUICK_S = 3.0
+"""Where all tests take no longer than that, to choose among them saves nothing: processes must start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What all runs of one measurement share."""
+    """What all runs of one measurement share. Tests of `ignored` are in no list and aren't run."""
 
     rig: Rig
     case: Case
     gold: TreeDelta
     base: frozenset[bytes]
     files: tuple[ChangedFile, ...]
+    ignored: frozenset[TestId] = frozenset()
 
     @property
     def judged(self) -> tuple[TestId, ...]:
@@ -57,7 +61,13 @@ class Ground:
         Raises:
             SandboxError: the machinery broke.
         """
+        more = replace(more, leave_out=more.leave_out | self.ignored)
         return self.rig.run(delta, targets or self.case.test_files, self.case.recipe, _SEED, more)
+
+    def within(self, wall_s: float) -> "Ground":
+        """Return the ground with no more time for a run than that."""
+        limits = replace(self.rig.limits, wall_s=min(self.rig.limits.wall_s, wall_s))
+        return replace(self, rig=replace(self.rig, limits=limits))
 
     def delta_of(self, attempt: Attempt) -> TreeDelta:
         """Return the delta from base to a wrong fix."""
@@ -108,16 +118,16 @@ class NoTimeLeftError(Exception):
 class Judging:
     """Says what becomes of one wrong fix, with what is observed beside it.
 
-    `collected` are the tests that gold's run had, `gold_s` is what it took, `builds` whether extension
-    modules are built for each run, which takes as long as it takes.
+    `gold_s` is what a run of gold takes, `alone` what it takes with some tests alone. `builds` tells whether
+    extension modules are built for each run, which takes as long as it takes.
     """
 
     ground: Ground
     trace: Trace | None
-    collected: tuple[TestId, ...]
     gold_s: float
     allowance: Allowance
     builds: bool = False
+    alone: dict[tuple[TestId, ...], float | None] = field(default_factory=dict)
 
     def fate(self, attempt: Attempt) -> tuple[Fate, Mapping[str, Any]]:
         """Return what becomes of a wrong fix.
@@ -132,19 +142,37 @@ class Judging:
         chosen = self.choose(attempt)
         if not chosen.tests:
             return Fate.UNREACHED, {}
-        fate, seen = self.looked(attempt, chosen.tests)
-        if fate is Fate.SURVIVED and not chosen.enough:
-            fate, more = self.looked(attempt, self.ground.judged)
+        every = self.ground.judged
+        tests = chosen.tests if self.alone_s(chosen.tests) is not None else every
+        fate, seen = self.looked(attempt, tests)
+        if fate is Fate.SURVIVED and len(tests) < len(every) and not chosen.enough:
+            fate, more = self.looked(attempt, every)
             seen = {**more, "first_s": seen.get("duration_s")}
         return fate, seen
+
+    def alone_s(self, tests: tuple[TestId, ...]) -> float | None:
+        """Return what gold takes with some tests alone; None where it doesn't pass without the others.
+
+        Raises:
+            NoTimeLeftError: there is no time to see it.
+        """
+        if len(tests) == len(self.ground.judged):
+            return self.gold_s
+        if tests not in self.alone:
+            fate, seen = self.run(self.ground.gold, tests, 2)
+            self.alone[tests] = float(seen["duration_s"]) if fate is Fate.SURVIVED else None
+        return self.alone[tests]
 
     def choose(self, attempt: Attempt) -> Chosen:
         """Return the tests to run, none where no test reaches the change; told by what all tests ran."""
         judged, trace = self.ground.judged, self.trace
         every = Chosen(tests=judged, enough=True)
         file = next((file for file in self.ground.files if file.path == attempt.path), None)
-        if trace is None or file is None or not file.is_python or not attempt.lines:
-            return every
+        turning = Chosen(tests=self.ground.case.fail_to_pass, enough=False)
+        if trace is None:
+            return self.few(turning, every)
+        if file is None or not file.is_python or not attempt.lines:
+            return self.few(turning, every)
         own = [unit for unit in units(file.new or b"") if attempt.lines.intersection(unit.lines)]
         lines = {line for unit in own for line in unit.lines}
         tests, enough = trace.tests_of(file.path, lines)
@@ -152,18 +180,21 @@ class Judging:
         if lines and not tests and enough:
             return Chosen(tests=(), enough=True)
         chosen = tuple(test for test in judged if test in tests)
-        few = chosen and len(chosen) <= _MOST * len(judged)
-        return Chosen(tests=chosen, enough=enough) if few else every
+        return self.few(Chosen(tests=chosen, enough=enough), every)
+
+    def few(self, some: Chosen, every: Chosen) -> Chosen:
+        """Return some tests where that saves time, else all."""
+        worth = self.gold_s > QUICK_S and 0 < len(some.tests) <= _MOST * len(every.tests)
+        return some if worth else every
 
     def looked(self, attempt: Attempt, tests: Sequence[TestId]) -> tuple[Fate, Mapping[str, Any]]:
         """Run some tests; what broke or didn't end in time gets a second look, with twice the patience."""
-        fate, seen = self.measured(attempt, tests, 1)
-        return self.measured(attempt, tests, 2) if fate in _DOUBTFUL else (fate, seen)
+        delta = self.ground.delta_of(attempt)
+        fate, seen = self.run(delta, tests, 1)
+        return self.run(delta, tests, 2) if fate in _DOUBTFUL else (fate, seen)
 
-    def measured(
-        self, attempt: Attempt, tests: Sequence[TestId], look: int
-    ) -> tuple[Fate, Mapping[str, Any]]:
-        """Run some tests once.
+    def run(self, delta: TreeDelta, tests: Sequence[TestId], look: int) -> tuple[Fate, Mapping[str, Any]]:
+        """Run some tests on some files once.
 
         Raises:
             NoTimeLeftError: the allowance ended before the run did.
@@ -171,17 +202,14 @@ class Judging:
         settings = canonical_json({"tests": tests}).decode("ascii")
         taps = (Tap(source="stopper.py", wrap="stopping", settings=settings),)
         targets = self.targets(tests)
-        rest = frozenset(self.collected) - set(tests) if targets else frozenset()
+        rest = frozenset(self.ground.judged) - set(tests) if targets else frozenset()
         hurried, left_s = self.hurried(tests, look), self.allowance.left_s
         if left_s < _LEAST_S:
             raise NoTimeLeftError
         short = left_s < hurried.rig.limits.wall_s
-        if short:
-            limits = replace(hurried.rig.limits, wall_s=left_s)
-            hurried = replace(hurried, rig=replace(hurried.rig, limits=limits))
         try:
             options = RunOptions(taps=taps, max_passes=1, leave_out=rest)
-            run = hurried.run(self.ground.delta_of(attempt), targets, options)
+            run = hurried.within(left_s).run(delta, targets, options)
         except SandboxError as error:
             return Fate.UNMEASURED, {"message": str(error)}
         if short and RunProblem.WALL_LIMIT in run.problems:
@@ -200,11 +228,12 @@ class Judging:
         """Return the ground with limits that are held against what gold took."""
         if self.builds:
             return self.ground
+        whole_s = self.alone.get(tuple(tests)) or self.gold_s
         known = self.trace.seconds if self.trace is not None else {}
-        longest = max((known.get(test, self.gold_s) for test in tests), default=self.gold_s)
+        longest_s = min(whole_s, max((known.get(test, whole_s) for test in tests), default=whole_s))
         rig, patience_s = self.ground.rig, look * _PATIENCE_S
-        wall_s = 2 * patience_s + look * _PATIENCE_FACTOR * self.gold_s
-        own_s = patience_s + look * _PATIENCE_FACTOR * min(longest, self.gold_s)
+        wall_s = 2 * patience_s + look * _PATIENCE_FACTOR * whole_s
+        own_s = patience_s + look * _PATIENCE_FACTOR * longest_s
         limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, wall_s))
         return replace(
             self.ground,

@@ -74,6 +74,7 @@ def test_emptied_function_that_a_test_calls_is_rejected(weak):
 
 
 def test_broken_machinery_isnt_a_survivor_nor_a_kill(tmp_path, monkeypatch):
+    monkeypatch.setattr(strength_runs, "QUICK_S", 1e9)  # however busy this machine is
     with toy_task(tmp_path) as toy:
         real, calls = toy.rig.backend.run_once, []
 
@@ -119,8 +120,9 @@ LOOKS = """
 """
 
 
-def test_test_that_gets_it_from_a_fixture_rejects_a_fix_that_the_first_one_lets_pass(tmp_path):
+def test_test_that_gets_it_from_a_fixture_rejects_a_fix_that_the_first_one_lets_pass(tmp_path, monkeypatch):
     """`rate` runs while the first test is set up, and only the second one looks at what it gave."""
+    monkeypatch.setattr(strength_runs, "QUICK_S", 0.0)
     hidden = {"tests/test_money.py": MONEY, "tests/test_rates.py": LOOKS}
     named = {"fail_to_pass": ("test_rates.py::test_first", "test_rates.py::test_second"), "pass_to_pass": ()}
     strength, *_ = measured(tmp_path, gold=SHARED, hidden=hidden, named="tests/{}", **named)
@@ -132,11 +134,49 @@ def test_test_that_gets_it_from_a_fixture_rejects_a_fix_that_the_first_one_lets_
     assert emptied == [Fate.KILLED]
 
 
-def test_only_tests_that_reach_the_change_are_run(weak):
-    _, observed, _ = weak
+def test_only_tests_that_reach_the_change_are_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(strength_runs, "QUICK_S", 0.0)
+    _, observed, _ = measured(tmp_path)
     mutants = [one for one in observed["wrong_fixes"] if one["kind"] == "mutant" and "tests" in one]
     assert mutants
     assert all(one["tests"] < len((*F2P, *P2P)) for one in mutants)
+
+
+LEANING = """
+    from toy.money import add, label
+
+    MADE = []
+
+    def test_a():
+        MADE.append(1)
+
+    def test_b():
+        pass
+
+    def test_c():
+        assert MADE and add(2, 3) == 5
+"""
+
+
+def test_test_that_leans_on_others_rejects_no_fix_for_being_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(strength_runs, "QUICK_S", 0.0)
+    calls = []
+
+    def traced(*given):
+        calls.append(given)
+        return 9.0, None  # nobody knows who reaches what: FAIL_TO_PASS goes first
+
+    monkeypatch.setattr(strength_module, "_traced", traced)
+    lists = {"fail_to_pass": ("test_c",), "pass_to_pass": ("test_a", "test_b")}
+    hidden = {"tests/test_money.py": LEANING}
+    gold = {**GOLD, NOTE: WEAK[NOTE]}
+    strength, observed, _ = measured(
+        tmp_path, FixLimits(hunks=5, files=2, bodies=0, mutants=0), gold=gold, hidden=hidden, **lists
+    )
+    assert calls
+    (note,) = [fix for fix in strength.wrong_fixes if fix.path == NOTE]
+    assert note.fate is Fate.SURVIVED
+    assert {one["tests"] for one in observed["wrong_fixes"] if "tests" in one} == {3}
 
 
 def test_fix_without_end_gets_a_second_look_before_it_counts_as_rejected(tmp_path, monkeypatch):

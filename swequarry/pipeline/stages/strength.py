@@ -14,19 +14,32 @@ from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House, stored
-from swequarry.records import Candidate, ContentHash, Environment, Snapshot, Strength, Verification
+from swequarry.pipeline.stages.stability import matrix_of
+from swequarry.records import (
+    Candidate,
+    ContentHash,
+    Environment,
+    Snapshot,
+    Strength,
+    TestId,
+    Verification,
+)
 from swequarry.verify.mutation_fixes import FixLimits
 from swequarry.verify.strength import measure_strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrengthInput:
-    """A verified candidate in its world, its verification without unstable tests."""
+    """A verified candidate in its world, its verification without unstable tests.
+
+    `test_s` is what a run of its tests took, where that is known; it isn't part of the input's hash.
+    """
 
     candidate: Candidate
     snapshot: Snapshot
     environment: Environment
     verification: Verification
+    test_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,8 @@ class StrengthStage:
                 context.blobs.put,
                 FixLimits(mutants=settings.mutants),
                 budget_s=settings.budget_s,
+                gold_s=known.test_s,
+                ignored=frozenset(TestId(test) for test in matrix_of(house, known.verification)["tests"]),
             )
         context.observe(**observed)
         return [stored(item.key, outcome)]
