@@ -26,15 +26,9 @@ from swequarry.sandbox.contract import Limits
 from swequarry.verify.perturbations import find_clock
 from swequarry.verify.rig import Rig
 from swequarry.verify.runner import RunResult
-from swequarry.verify.stability_search import (
-    DEEP,
-    DEFAULT,
-    Budget,
-    Search,
-    Setting,
-    find_unstable,
-    starter,
-)
+from swequarry.verify.stability_measure import starter
+from swequarry.verify.stability_runs import DEEP, DEFAULT, Budget, Setting
+from swequarry.verify.stability_search import Search, find_unstable
 
 SHARE = 0.95
 BUDGETS = {"default": DEFAULT, "unbounded": Budget(factor=None), "deep": DEEP}

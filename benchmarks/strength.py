@@ -2,7 +2,8 @@
 
     python -m benchmarks.strength --workspace DIR [--sample N] [--workers N] [item ...]
 
-The workspace holds a run with accepted tasks, whose environments are built again where they are gone.
+The workspace holds a run with accepted tasks, whose environments are built again where they are gone; the
+settings are those that tasks get by default.
 Resumable: what was measured lies in DIR/strength, one file for each task; delete one to measure it again.
 The sample takes repositories in turn. Bound: a median of 180 s per task.
 """
@@ -18,16 +19,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from swequarry.config import Settings
+from swequarry.config import Settings, StrengthSettings
 from swequarry.outcome import Accepted
 from swequarry.pipeline.known_item import house_of_last_run, know_item
 from swequarry.pipeline.reporting import last_run, tasks_of
+from swequarry.pipeline.stages.checks import measured_time
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.stages.stability import matrix_of
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import Strength, Task, WrongFixKind
+from swequarry.records import Strength, Task, TestId, WrongFixKind
 from swequarry.records.strength import PASSED, REJECTED
+from swequarry.verify.mutation_fixes import FixLimits
 from swequarry.verify.strength import measure_strength
 
 BOUND_S = 180.0
@@ -68,7 +72,19 @@ def _measured(house: House, task: Task, workers: int) -> dict[str, Any]:
     assert snapshot is not None
     world = environment_world(house, task.candidate, snapshot, task.environment)
     with grading_room(house, world, task.candidate, task.environment, task.verification) as (rig, case):
-        outcome, observed = measure_strength(rig, case, house.workspace.blobs.put, workers=workers)
+        settings = StrengthSettings()
+        limits = FixLimits(mutants=settings.mutants)
+        put = house.workspace.blobs.put
+        outcome, observed = measure_strength(
+            rig,
+            case,
+            put,
+            limits,
+            budget_s=settings.budget_s,
+            gold_s=measured_time(house.workspace.ledger, task.instance_id),
+            ignored=frozenset(TestId(test) for test in matrix_of(house, task.verification)["tests"]),
+            workers=workers,
+        )
     cost_s = round(time.monotonic() - began, 1)
     print(task.instance_id, cost_s, file=sys.stderr)
     if not isinstance(outcome, Accepted):
@@ -87,7 +103,8 @@ def _children_s() -> float:
 
 
 def _print(found: dict[str, dict[str, Any]], workspace: Workspace) -> None:
-    print("task\tstrength\trejected\tpassed\tlines\tbranches\tneedless hunks\tgold s\tcost s\tprocessor s")
+    names = "task,strength,rejected,passed,not tried,lines,branches,needless hunks,gold s,cost s,processor s"
+    print(*names.split(","), sep="\t")
     for name, entry in found.items():
         if "strength" not in entry:
             print(f"{name}\t{entry['message']}")
@@ -95,6 +112,7 @@ def _print(found: dict[str, dict[str, Any]], workspace: Workspace) -> None:
         strength = Strength.from_json(entry["strength"])
         coverage = strength.coverage
         cells = [name, f"{strength.share or 0:.2f}", strength.count(REJECTED), strength.count(PASSED)]
+        cells.append(strength.not_tried)
         cells += [f"{coverage.line_share:.2f}", f"{coverage.branch_share:.2f}"] if coverage else ["?", "?"]
         cells += [
             len(strength.needless_hunks),

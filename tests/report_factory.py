@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from task_factory import Blobs, make_task
+from task_factory import Blobs, make_task, with_measurements
 
 from swequarry.outcome import Boundary, RejectCode
 from swequarry.records import (
@@ -227,6 +227,8 @@ def _task(
     )
     causes = tuple((TestId(t), "AssertionError: assert 1 == 2") for t in fail)
     task = replace(task, environment=environment, verification=replace(task.verification, causes=causes))
+    if rng.random() < 0.8:
+        task = with_measurements(task, blobs, survivors=rng.randint(0, 4))
     return TaskEntry(
         task=task,
         snapshot=_snapshot(repo, task.initial_state.base_commit),

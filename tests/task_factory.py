@@ -11,21 +11,32 @@ from swequarry.records import (
     CommitSha,
     ContentHash,
     Environment,
+    Fate,
+    GoldCoverage,
     InitialState,
     Licence,
+    Perturbation,
     Provenance,
     QuarantinedTest,
     Recipe,
     RepoRef,
+    Stability,
+    State,
     Statement,
     StatementKind,
+    Strength,
     Task,
     TestId,
     TestOutcome,
+    TestStability,
     TreeProof,
     TreeSha,
+    UnstableReason,
     Verification,
     Verifier,
+    WrongFix,
+    WrongFixKind,
+    canonical_json,
     sha256_hex,
 )
 
@@ -135,4 +146,44 @@ def make_task(
                 for t, reason in quarantined
             ),
         ),
+    )
+
+
+def with_measurements(
+    task: Task, blobs: Blobs, *, text: str = "tests/test_a.py::test_bomb", survivors: int = 1
+) -> Task:
+    """Return a task whose tests were perturbed and held against wrong fixes; `text` is what is foreign in it."""
+    bomb = TestStability(
+        id=TestId(text),
+        state=State.AFTER,
+        runs=4,
+        passes=2,
+        reason=UnstableReason.TIME,
+        flipped=(Perturbation.YEAR_AHEAD,),
+        outcomes=(("none", (PASSED,)), ("order+seed", (PASSED,)), ("year_ahead", (FAILED, FAILED))),
+    )
+    stability = Stability(
+        unstable=(bomb,),
+        stable=((State.AFTER, 2), (State.BEFORE, 3)),
+        tried=((State.AFTER, ("none", "order+seed", "year_ahead")),),
+        runs=8,
+        table=blobs.put(canonical_json([bomb.to_json()])),
+    )
+    kinds = (WrongFixKind.NO_OP, WrongFixKind.HUNK_LEFT_OUT, *[WrongFixKind.MUTANT] * survivors)
+    fixes = tuple(
+        WrongFix(
+            kind=kind,
+            fate=Fate.SURVIVED if kind is WrongFixKind.MUTANT else Fate.KILLED,
+            path=f"src/{text}.py",
+            line=3 + number,
+            operator="constant" if kind is WrongFixKind.MUTANT else "",
+            diff=blobs.put(GOLD + text.encode("utf-8", "replace") + b"%d" % number),
+        )
+        for number, kind in enumerate(kinds)
+    )
+    covered = GoldCoverage(
+        lines=4, covered_lines=3, branches=2, covered_branches=1, uncovered=((f"src/{text}.py", 9),)
+    )
+    return replace(
+        task, stability=stability, strength=Strength(wrong_fixes=fixes, coverage=covered, not_tried=1)
     )

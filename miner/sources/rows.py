@@ -36,8 +36,8 @@ _NOT_NEEDED = (
     " commit_name commit_url commit_urls test_cmd test_cmds all_hints_text language repo_language split index"
     # this program's own datasets
     " image_digest license_spdx license_evidence statement_kind created_at_kind test_framework test_files"
-    " dropped_tests quarantined_tests environment_id python_version verification provenance strength review"
-    " decontamination interface schema_version content_sha256"
+    " dropped_tests quarantined_tests environment_id python_version verification provenance stability"
+    " strength wrong_fixes review decontamination interface schema_version content_sha256"
 )
 KNOWN = frozenset((*REQUIRED, *_READ.split(), *_NOT_NEEDED.split()))
 """The fields that are read, or known and not needed here. Any other one is reported."""

@@ -21,14 +21,17 @@ COMMANDS: Final = {
     ),
     "demo": (
         "demo_command",
-        "Build an example repository with eighteen pull requests and run the whole line over it.",
+        "Build an example repository with nineteen pull requests and run the whole line over it.",
     ),
     "status": ("inspect_commands", "Show how far the newest run is: funnel, reasons, yield by repository."),
     "scorecard": (
         "scorecard_command",
         "Show what the newest run measured of each repository: builds, tests, coverage, flakes, minutes.",
     ),
-    "tasks": ("inspect_commands", "List the tasks of the newest run; exit code 3 if there is none."),
+    "tasks": (
+        "inspect_commands",
+        "List the tasks of the newest run, the weakest tests first; exit code 3 if there is none.",
+    ),
     "rejects": (
         "inspect_commands",
         "List what was rejected or failed, with the reason; exit code 1 if there is any.",

@@ -31,7 +31,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Build an example repository with eighteen pull requests and run the whole line over it.
+    """Build an example repository with nineteen pull requests and run the whole line over it.
 
     Needs git and a package index; no root, no Docker, no token. Exit code 1 if a pull request ends in
     another way than the script of the example says.
@@ -46,6 +46,8 @@ def demo(
         "source.mirror": str(mirrors.absolute() / MIRROR_TEMPLATE),
         "source.issues": str(mirrors / "issues.jsonl"),
         "export.name": "swequarry-demo",
+        "strength.mutants": 5,
+        "strength.budget_s": 3600,
     }
     settings = resolve(None, set_ or [], options)
     with watched(quiet=quiet) as watch:

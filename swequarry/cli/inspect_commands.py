@@ -7,6 +7,7 @@ import typer
 
 from swequarry.cli.app import command_group
 from swequarry.cli.console import note, print_json, print_lines, print_table
+from swequarry.cli.measured_text import measured_lines
 from swequarry.cli.options import Item, Json, Quiet, Workspace_
 from swequarry.cli.run_commands import run_and_publish
 from swequarry.cli.seal_text import seal_lines
@@ -20,6 +21,7 @@ from swequarry.pipeline.reasons import Explanation, explain, find_task, say_chec
 from swequarry.pipeline.reporting import last_run
 from swequarry.records import Task
 from swequarry.report.counts import ends, not_tried
+from swequarry.report.measured import share_text, strength_of, weakest_first
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
 
 group = command_group()
@@ -64,17 +66,31 @@ def status(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
     return ExitCode.OK
 
 
-_TASK_COLUMNS = ("task", "fail_to_pass", "pass_to_pass", "quarantined", "statement", "python", "canaries")
+_TASK_COLUMNS = (
+    "task",
+    "fail_to_pass",
+    "pass_to_pass",
+    "quarantined",
+    "strength",
+    "statement",
+    "python",
+    "canaries",
+)
 
 
 @group.command()
 def tasks(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
-    """List the tasks of the newest run; exit code 3 if there is none."""
-    listed = [_task_line(entry.task) for entry in read_run(open_workspace(workspace)).tasks]
+    """List the tasks of the newest run, the weakest tests first; exit code 3 if there is none."""
+    found = weakest_first([entry.task for entry in read_run(open_workspace(workspace)).tasks])
+    listed = [_task_line(task) for task in found]
     if as_json:
         print_json(listed)
     else:
-        print_table("Tasks", _TASK_COLUMNS, [tuple(one[name] for name in _TASK_COLUMNS) for one in listed])
+        shown = [
+            {**one, "strength": share_text(strength_of(task))}
+            for one, task in zip(listed, found, strict=True)
+        ]
+        print_table("Tasks", _TASK_COLUMNS, [tuple(one[name] for name in _TASK_COLUMNS) for one in shown])
     return ExitCode.OK if listed else ExitCode.NOTHING_TO_DO
 
 
@@ -85,6 +101,7 @@ def _task_line(task: Task) -> dict[str, object]:
         "fail_to_pass": len(verification.fail_to_pass),
         "pass_to_pass": len(verification.pass_to_pass),
         "quarantined": len(verification.quarantined),
+        "strength": strength_of(task),
         "statement": task.instruction.kind.value,
         "python": task.environment.python_version,
         "canaries": f"{canaries.share:.0%}" if canaries is not None else "none",
@@ -189,6 +206,7 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
             f"beside them: {say_checks(task.verifier)}",
             f"quarantined ({len(verification.quarantined)}):",
             *(f"  {test.id}: {test.reason}" for test in verification.quarantined),
+            *measured_lines(task, opened.blobs.get),
             *seal_lines(task, attempts_of(opened.ledger, [task.instance_id])),
         ]
     )

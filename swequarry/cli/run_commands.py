@@ -1,6 +1,7 @@
 """Commands that run the line: run, reconstruct, retry."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,27 @@ group = command_group()
 
 _LINES_SHOWN = 10
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes.")]
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Search for unstable tests without bound (stability.budget=deep).")
+]
+
+
+class Scope(StrEnum):
+    """Which test files are run."""
+
+    TOUCHED = "touched"
+    RELATED = "related"
+    FULL = "full"
+
+
+Scope_ = Annotated[
+    Scope | None,
+    typer.Option(
+        "--scope",
+        help="Which tests to run: those of the pull request, also those that import or run what it changes, "
+        "or all (verify.scope).",
+    ),
+]
 
 
 @group.command()
@@ -28,6 +50,8 @@ def run(
     config: Annotated[Path, typer.Argument(help="Settings as YAML; see `configs/`.")],
     *,
     set_: Set = None,
+    deep: Deep = False,
+    scope: Scope_ = None,
     workspace: Workspace_ = None,
     workers: Workers = None,
     as_json: Json = False,
@@ -37,7 +61,8 @@ def run(
 
     Example: `swequarry run configs/rows.yaml --set source.rows=rows.jsonl -j 4`
     """
-    settings = resolve(config, set_ or [], {"workspace": _text(workspace), "workers": workers})
+    options = {"workspace": _text(workspace), "workers": workers, **_tests(deep, scope)}
+    settings = resolve(config, set_ or [], options)
     return run_and_publish(settings, as_json=as_json, quiet=quiet)
 
 
@@ -53,6 +78,8 @@ def reconstruct(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the newest pull requests.")] = None,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="Settings as YAML.")] = None,
     set_: Set = None,
+    deep: Deep = False,
+    scope: Scope_ = None,
     workspace: Workspace_ = None,
     workers: Workers = None,
     as_json: Json = False,
@@ -72,9 +99,18 @@ def reconstruct(
         "source.limit": limit,
         "workspace": _text(workspace),
         "workers": workers,
+        **_tests(deep, scope),
     }
     settings = resolve(config, set_ or [], options)
     return run_and_publish(settings, as_json=as_json, quiet=quiet)
+
+
+def _tests(deep: bool, scope: Scope | None) -> dict[str, object]:  # noqa: FBT001 (an option)
+    """Return the settings that the options about tests stand for."""
+    return {
+        "stability.budget": "deep" if deep else None,
+        "verify.scope": scope.value if scope is not None else None,
+    }
 
 
 def _text(path: Path | None) -> str | None:

@@ -93,4 +93,5 @@ def make_card(
         quarantined=sum(len(row.quarantined_tests) for row in rows),
         fail_to_pass=sum(len(row.fail_to_pass) for row in rows),
         pass_to_pass=sum(len(row.pass_to_pass) for row in rows),
+        strengths=sorted(row.strength for row in rows if row.strength is not None),
     )

@@ -18,6 +18,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from swequarry.errors import InputError
+from swequarry.export.measured import STABILITY, WRONG_FIXES
 from swequarry.export.rows import Row
 
 TEST_LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
@@ -59,7 +60,9 @@ _TYPES: dict[str, pa.DataType] = {
     "quarantined_tests": _QUARANTINED,
     "verification": _VERIFICATION,
     "provenance": _PROVENANCE,
+    "stability": STABILITY,
     "strength": pa.float64(),
+    "wrong_fixes": WRONG_FIXES,
     "schema_version": pa.int32(),
 }
 """The columns that aren't text."""

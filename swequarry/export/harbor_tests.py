@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from swequarry.export.interface import GetBlob
-from swequarry.export.rows import visible_text
+from swequarry.export.text import visible_text
 from swequarry.git.patches import end_last_line, parse_patch
 from swequarry.git.paths import path_bytes
 from swequarry.records import Recipe, Task
@@ -119,7 +119,7 @@ def _orders(task: Task) -> dict[str, Any]:
         "fail_to_pass": [visible_text(test) for test in task.verifier.fail_to_pass],
         "pass_to_pass": [visible_text(test) for test in task.verifier.pass_to_pass],
         "leave_out": [visible_text(test.id) for test in task.verification.quarantined],
-        "test_paths": [_plain(path) for path in task.candidate.test_files],
+        "test_paths": [_plain(path) for path in task.verifier.test_files],
         "gold_files": [_plain(path) for path in task.candidate.gold_files],
         "flags": list(how.flags),
         "variables": variables,

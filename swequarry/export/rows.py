@@ -14,6 +14,12 @@ from functools import partial
 
 from swequarry.errors import InputError
 from swequarry.export.interface import GetBlob, ImageReference, LeaveOutReason, LeftOut
+from swequarry.export.measured import (
+    StabilityColumn,
+    WrongFixesColumn,
+    stability_column,
+    wrong_fixes_column,
+)
 from swequarry.export.parsers import (
     EVAL_TYPE,
     PARSERS,
@@ -25,9 +31,10 @@ from swequarry.export.parsers import (
 )
 from swequarry.export.script import eval_script
 from swequarry.export.selection import left_out
+from swequarry.export.text import visible_text
 from swequarry.records import Candidate, QuarantinedTest, Task, TestId
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _SAMPLE = 5
 
 
@@ -69,7 +76,8 @@ class Row:
     """A task as one row of a dataset.
 
     Field names are the column names in lower case; `fail_to_pass` and `pass_to_pass` are written in capitals.
-    `strength` to `interface` are None until they are measured or reviewed.
+    `strength` to `interface` are None until they are measured or reviewed; `strength` is the share of
+    `wrong_fixes` that the hidden tests reject.
     """
 
     repo: str
@@ -108,7 +116,9 @@ class Row:
     python_version: str
     verification: VerificationColumn
     provenance: ProvenanceColumn
+    stability: StabilityColumn | None = None
     strength: float | None = None
+    wrong_fixes: WrongFixesColumn | None = None
     review: str | None = None
     decontamination: str | None = None
     interface: str | None = None
@@ -120,11 +130,6 @@ def iso_z(moment: datetime) -> str:
     """Return a moment as `2024-03-01T12:00:00Z`; a naive one is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def visible_text(text: str) -> str:
-    """Return text that UTF-8 can hold: lone surrogates become visible escapes, the rest stays."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _created(candidate: Candidate) -> tuple[str, str]:
@@ -212,11 +217,17 @@ def make_row(task: Task, get_blob: GetBlob, image: ImageReference | None = None)
     if not lists.fail_to_pass:
         detail = "; ".join(f"{d.reason.value}: {d.id}" for d in lists.dropped[:_SAMPLE])
         return left_out(task, LeaveOutReason.NO_FAIL_TO_PASS_SURVIVES_PARSER, detail)
-    return _row(task, patches, eval_script(task, test), lists, image)
+    script = eval_script(task, test)
+    return _row(task, patches, script, lists, image, get_blob)
 
 
 def _row(
-    task: Task, patches: tuple[str, str], script: str, lists: _Lists, image: ImageReference | None
+    task: Task,
+    patches: tuple[str, str],
+    script: str,
+    lists: _Lists,
+    image: ImageReference | None,
+    get_blob: GetBlob,
 ) -> Row:
     candidate, environment = task.candidate, task.environment
     licence, statement = candidate.licence, task.instruction
@@ -260,6 +271,9 @@ def _row(
         python_version=environment.python_version,
         verification=_verification(task),
         provenance=_provenance(task),
+        stability=stability_column(task.stability),
+        strength=task.strength.share if task.strength is not None else None,
+        wrong_fixes=wrong_fixes_column(task.strength, get_blob),
         content_sha256=task.content_hash(),
     )
 

@@ -117,7 +117,7 @@ def eval_script(task: Task, test_patch: bytes) -> str:
         *exports,
         f"git config --global --add safe.directory {TESTBED}",
         f"base={task.initial_state.base_commit}",
-        f"touched=({_words(path_bytes(path) for path in task.candidate.test_files)})",
+        f"touched=({_words(path_bytes(path) for path in task.verifier.test_files)})",
         _FUNCTIONS,
         "restore_tests",
         f"base64 --decode > {_PATCH} <<'END_OF_PATCH'",

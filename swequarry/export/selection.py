@@ -63,10 +63,10 @@ def _kept_out(task: Task, settings: ExportSettings, surroundings: Surroundings) 
 
 
 def write_records(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> None:
-    """Write task records and environments below `records/` of a dataset folder.
+    """Write task records, environments and tables of stability below `records/` of a dataset folder.
 
     Raises:
-        StorageError: a lock is missing from the blob store.
+        StorageError: a lock or a table is missing from the blob store.
     """
     environments = folder / RECORDS / "environments"
     environments.mkdir(parents=True)
@@ -82,3 +82,12 @@ def write_records(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> Non
         }
         text = json.dumps(identity, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
         (environments / f"{name}.json").write_text(text, encoding="ascii")
+    _write_tables(folder / RECORDS / "stability", tasks, get_blob)
+
+
+def _write_tables(folder: Path, tasks: Sequence[Task], get_blob: GetBlob) -> None:
+    """Write what every test did under each perturbation, a file for each task of which that is known."""
+    for task in tasks:
+        if task.stability is not None and task.stability.table is not None:
+            folder.mkdir(exist_ok=True)
+            (folder / f"{task.stability.table}.json").write_bytes(get_blob(task.stability.table))

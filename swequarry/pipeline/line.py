@@ -18,6 +18,8 @@ from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
 from swequarry.pipeline.stages.seal import SealInput, SealStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
+from swequarry.pipeline.stages.stability import StabilityInput, StabilityStage, matrix_of
+from swequarry.pipeline.stages.strength import StrengthInput, StrengthStage
 from swequarry.pipeline.stages.verify import VerifyInput, VerifyStage
 from swequarry.pipeline.worker import ItemStatus
 from swequarry.pipeline.workspace import Workspace
@@ -29,10 +31,13 @@ from swequarry.records import (
     Environment,
     Seal,
     Snapshot,
+    Stability,
+    Strength,
     Verification,
     canonical_json,
     sha256_hex,
 )
+from swequarry.verify.stability_measure import without_unstable
 
 T = TypeVar("T")
 LAST_STAGE = "assess"
@@ -112,25 +117,52 @@ class Line:
             self._accept(SealStage(house), StageItem(key=item, input_hash=world, value=inside))
         )
         measured = joint_hash(world, verification.content_hash())
-        third = ChecksInput(
+        test_s = measured_time(house.workspace.ledger, item)
+        perturbed = StabilityInput(
             candidate=candidate,
             snapshot=snapshot,
             environment=environment,
             verification=verification,
-            test_s=measured_time(house.workspace.ledger, item),
+            test_s=test_s,
+        )
+        stability = Stability.from_json(
+            self._accept(StabilityStage(house), StageItem(key=item, input_hash=measured, value=perturbed))
+        )
+        stable = without_unstable(verification, stability, matrix_of(house, verification))
+        settled = joint_hash(world, stable.content_hash())
+        third = ChecksInput(
+            candidate=candidate,
+            snapshot=snapshot,
+            environment=environment,
+            verification=stable,
+            test_s=test_s,
         )
         checks = Checks.from_json(
-            self._accept(ChecksStage(house), StageItem(key=item, input_hash=measured, value=third))
+            self._accept(ChecksStage(house), StageItem(key=item, input_hash=settled, value=third))
+        )
+        fourth = StrengthInput(
+            candidate=candidate,
+            snapshot=snapshot,
+            environment=environment,
+            verification=stable,
+            test_s=test_s,
+        )
+        strength = Strength.from_json(
+            self._accept(StrengthStage(house), StageItem(key=item, input_hash=settled, value=fourth))
         )
         last = AssessInput(
             candidate=candidate,
             snapshot=snapshot,
             environment=environment,
-            verification=verification,
+            measured=verification,
+            stability=stability,
+            stable=stable,
             seal=seal,
             checks=checks,
+            strength=strength,
         )
-        proven = joint_hash(measured, seal.content_hash(), checks.content_hash())
+        parts = (stability, checks, strength, seal)
+        proven = joint_hash(measured, *(part.content_hash() for part in parts))
         result = self._run(AssessStage(house), StageItem(key=item, input_hash=proven, value=last))
         return Ended(LAST_STAGE, result.outcomes[0], result.final)
 

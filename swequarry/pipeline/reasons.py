@@ -17,6 +17,7 @@ from swequarry.pipeline.reporting import last_run
 from swequarry.pipeline.stages.checks import ChecksStage
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Checks, Task, Verifier
+from swequarry.report.measured import say_stability, say_strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,8 @@ def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, 
             task = Task.from_json(value)
             turned, kept = len(task.verification.fail_to_pass), len(task.verification.pass_to_pass)
             said = f"accepted; {turned} FAIL_TO_PASS and {kept} PASS_TO_PASS tests"
-            return f"{said}; {say_checks(task.verifier)}", None, ()
+            more = f"{say_checks(task.verifier)}; stability: {say_stability(task.stability)}"
+            return f"{said}; {more}; strength: {say_strength(task.strength)}", None, ()
         case Rejected(code=RejectCode.NOT_TRIED as code, message=message, evidence=evidence):
             return f"not tried: {message}", code.value, evidence
         case Rejected(code=code, message=message, evidence=evidence):

@@ -34,7 +34,9 @@ STAGES = (
     StageInfo(name="environment", title="Environment built"),
     StageInfo(name="verify", title="Verified"),
     StageInfo(name="seal", title="Sealed"),
+    StageInfo(name="stability", title="Perturbed"),
     StageInfo(name="checks", title="Checks made"),
+    StageInfo(name="strength", title="Wrong fixes tried"),
     StageInfo(name=LAST_STAGE, title="Assessed"),
 )
 

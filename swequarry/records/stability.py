@@ -11,7 +11,7 @@ from swequarry.records.verification import State, TestOutcome
 class Perturbation(StrEnum):
     """What is changed around a run, and should change nothing in it.
 
-    SPREAD gives each half of the tests a process of its own, as pytest-xdist does. CLOCK_CONTROL fakes the
+    SPREAD runs some of the tests in a process of their own, as pytest-xdist does. CLOCK_CONTROL fakes the
     clock and leaves it right: what it flips is no matter of time but of the faking.
     """
 
@@ -68,14 +68,16 @@ class TestStability(Record):
 class Stability(Record):
     """The unstable tests of a task, and how much was tried.
 
-    `stable` counts tests by state. `tried` are the perturbations that ran, by state. `table` names a blob
-    with every test in JSON. `complete` is false where the budget ended the search: then a reason may be
-    unknown, and an unstable test may have been missed.
+    `stable` counts tests by state. `tried` are the perturbations that ran, by state; `spoilt` are those under
+    which nothing could be seen: a limit ended the run, or it never began. `table` names a blob
+    with every test in JSON. `complete` is false where the budget ended the search or a perturbation was
+    spoilt: then a reason may be unknown, and an unstable test may have been missed.
     """
 
     unstable: tuple[TestStability, ...] = ()
     stable: tuple[tuple[State, int], ...] = ()
     tried: tuple[tuple[State, tuple[str, ...]], ...] = ()
+    spoilt: tuple[str, ...] = ()
     runs: int = 0
     table: BlobHash | None = None
     complete: bool = True

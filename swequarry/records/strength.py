@@ -84,13 +84,14 @@ class GoldCoverage(Record):
 class Strength(Record):
     """The strength of a task's hidden tests, with all that it was computed from.
 
-    `coverage` is None where it couldn't be measured. `more_mutants` counts those that were made and not
-    chosen.
+    `coverage` is None where it couldn't be measured. `more_mutants` counts those that could be made and
+    weren't chosen, `not_tried` the chosen wrong fixes for which there was no time.
     """
 
     wrong_fixes: tuple[WrongFix, ...]
     coverage: GoldCoverage | None = None
     more_mutants: int = 0
+    not_tried: int = 0
 
     @property
     def share(self) -> float | None:
@@ -107,6 +108,15 @@ class Strength(Record):
     def needless_hunks(self) -> tuple[WrongFix, ...]:
         """The hunks of gold that no hidden test needs."""
         return tuple(fix for fix in self.survivors if fix.kind is WrongFixKind.HUNK_LEFT_OUT)
+
+    @property
+    def hunks_needed(self) -> tuple[int, int]:
+        """How many hunks of gold the hidden tests need, of how many that were left out in turn.
+
+        Where gold is one hunk, leaving it out is doing nothing, and counted as that.
+        """
+        needed = self.count(REJECTED, WrongFixKind.HUNK_LEFT_OUT)
+        return needed, needed + self.count(PASSED, WrongFixKind.HUNK_LEFT_OUT)
 
     def count(self, fates: frozenset[Fate], kind: WrongFixKind | None = None) -> int:
         """Count the wrong fixes with one of some fates, of one kind or of all."""

@@ -1,12 +1,14 @@
 """Tasks: instruction, initial state, environment, verifier and budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
 from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
+from swequarry.records.stability import Stability
+from swequarry.records.strength import Strength
 from swequarry.records.verification import Verification
 from swequarry.records.world import Environment
 
@@ -63,11 +65,18 @@ class Provenance(Record):
     swequarry_version: str
     checks: ContentHash | None = None
     seal: ContentHash | None = None
+    stability: ContentHash | None = None
+    strength: ContentHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Record):
-    """Instruction + initial state + environment + verifier + budget."""
+    """Instruction + initial state + environment + verifier + budget.
+
+    `verification` is without the tests that `stability` showed to be unstable; the parent that `provenance`
+    names still lists them. Stability and strength are None where they weren't measured, and no part of the
+    content hash: they are about the task's tests, and how far they go depends on how fast a machine is.
+    """
 
     instance_id: str
     instruction: Statement
@@ -79,3 +88,10 @@ class Task(Record):
     candidate: Candidate
     verification: Verification
     seal: Seal | None = None
+    stability: Stability | None = None
+    strength: Strength | None = None
+
+    def content_hash(self) -> ContentHash:
+        """Return the hash of what makes the task, not of how stable and strong its tests were seen to be."""
+        parents = replace(self.provenance, stability=None, strength=None)
+        return Record.content_hash(replace(self, stability=None, strength=None, provenance=parents))

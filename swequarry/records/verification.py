@@ -80,7 +80,11 @@ class QuarantinedTest(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification(Record):
-    """What the runs measured. `matrix` names a blob: every test's outcome in every run, as JSON."""
+    """What the runs measured. `matrix` names a blob: every test's outcome in every run, as JSON.
+
+    `scope` says how `test_files` were chosen: `touched`, `related` or `full`; `left_out_files` counts those
+    of the scope for which there was no time.
+    """
 
     backend: str
     scope: str
@@ -93,3 +97,4 @@ class Verification(Record):
     quarantined: tuple[QuarantinedTest, ...] = ()
     causes: tuple[tuple[TestId, str], ...] = ()
     matrix: BlobHash | None = None
+    left_out_files: int = 0

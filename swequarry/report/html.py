@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,23 @@ from typing import Any
 import jinja2
 
 from swequarry.errors import StorageError
+from swequarry.records import Task
 from swequarry.report.counts import ends, funnel, is_from_commits, reasons, stage_timings, yields
+from swequarry.report.measured import (
+    median_strength,
+    quarantine_reasons,
+    say_strength,
+    strength_of,
+    weakest_first,
+)
 from swequarry.report.model import ReportData
 from swequarry.report.payload import GetBlob, lost_lines, script_json, task_line, task_page
 from swequarry.report.visible import visible
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MINUTE_S, _HOUR_S = 60, 3600
+_WEAKEST = 8
+"""How many of the weakest tasks the overview names."""
 
 
 def count_text(number: int) -> str:
@@ -102,10 +112,32 @@ def _context(data: ReportData, get_blob: GetBlob) -> dict[str, Any]:
         "yields": yields(data),
         "timings": stage_timings(data),
         "scorecards": data.scorecards,
+        **_measured_context([entry.task for entry in data.tasks]),
         "titles": {stage.name: stage.title for stage in data.stages},
         "settings_text": _settings_text(data),
         "lists": script_json({"tasks": [task_line(e) for e in data.tasks], "lost": lost_lines(data)}),
         "pages": (script_json(task_page(entry, get_blob)) for entry in data.tasks),
+    }
+
+
+def _measured_context(tasks: Sequence[Task]) -> dict[str, Any]:
+    """Return how far the hidden tests can be trusted: strengths, the weakest tasks, reasons of quarantine."""
+    measured = [task for task in weakest_first(tasks) if strength_of(task) is not None]
+    weakest = [
+        {
+            "id": visible(task.instance_id),
+            "share": strength_of(task) or 0.0,
+            "said": visible(say_strength(task.strength)),
+            "survivors": len(task.strength.survivors) if task.strength is not None else 0,
+        }
+        for task in measured[:_WEAKEST]
+    ]
+    return {
+        "measured": len(measured),
+        "median_strength": median_strength(tasks),
+        "weakest": weakest,
+        "searched": sum(task.stability is not None for task in tasks),
+        "quarantine": quarantine_reasons(tasks),
     }
 
 

@@ -8,6 +8,8 @@ from swequarry.errors import StorageError
 from swequarry.outcome import REJECT_MEANING
 from swequarry.records import BlobHash, Environment, Snapshot, Statement, Task, Verification
 from swequarry.report.counts import BOUNDARY_MEANING, is_from_commits, repo_of
+from swequarry.report.measured import strength_of
+from swequarry.report.measured_payload import stability_page, strength_page
 from swequarry.report.model import FailureEntry, RejectEntry, ReportData, TaskEntry
 from swequarry.report.prose import statement_html
 from swequarry.report.visible import cut, visible, visible_bytes, visible_prose
@@ -53,6 +55,8 @@ def task_line(entry: TaskEntry) -> Json:
         "f2p": len(task.verifier.fail_to_pass),
         "p2p": len(task.verifier.pass_to_pass),
         "quarantined": len(task.verification.quarantined),
+        "strength": strength_of(task),
+        "survivors": len(task.strength.survivors) if task.strength is not None else 0,
         "licence": visible(licence.spdx) if licence and licence.spdx else None,
         "fromCommits": is_from_commits(entry),
         "leftOut": entry.left_out,
@@ -198,6 +202,8 @@ def task_page(entry: TaskEntry, get_blob: GetBlob) -> Json:
         "test": _blob_text(get_blob, task.verifier.test_patch, _PATCH_LIMIT),
         "command": visible(" ".join((*task.verifier.test_command, *task.verifier.test_files))),
         "tests": _tests(task),
+        "stability": stability_page(task.stability),
+        "wrongFixes": strength_page(task.strength, get_blob),
         "environment": _environment(task.environment, get_blob),
         "audit": _audit(entry.snapshot),
         "provenance": [[name, value] for name, value in task.provenance.to_json().items()],

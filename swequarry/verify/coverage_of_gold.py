@@ -4,16 +4,18 @@ The task's environment has no coverage tool and gets none: a tracer of ours goes
 are judged by statement, as Python tells of some lines of a long one only.
 """
 
+import base64
 import json
 import secrets
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tree_sitter import Node
 
 from swequarry.git.paths import path_text
-from swequarry.records import GoldCoverage
+from swequarry.records import GoldCoverage, TestId
 from swequarry.syntax.grammars import first_line, last_line, parse, text, walk
 from swequarry.verify.mutation_diff import ChangedFile
 from swequarry.verify.payload import Tap
@@ -40,14 +42,28 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What ran: arcs between lines by path, and whether all that ran was seen."""
+    """What ran: arcs between lines by path, and whether all that ran was seen.
+
+    `reach` says by path and line which tests ran it. `shared` are lines that ran while modules were imported
+    or tests were set up or torn down: tests that didn't run them may depend on them too. `seconds` is what
+    each test took under the tracer.
+    """
 
     arcs: Mapping[bytes, frozenset[Arc]]
     whole: bool
+    reach: Mapping[bytes, Mapping[int, frozenset[TestId]]] = field(default_factory=dict)
+    shared: Mapping[bytes, frozenset[int]] = field(default_factory=dict)
+    seconds: Mapping[TestId, float] = field(default_factory=dict)
 
     def reached(self, path: bytes, unit: Unit) -> bool:
         """Whether a statement of a file ran."""
         return any(line in unit.lines for arc in self.arcs.get(path, ()) for line in arc)
+
+    def tests_of(self, path: bytes, lines: Collection[int]) -> tuple[frozenset[TestId], bool]:
+        """Return the tests that ran some lines, and whether they are all that can depend on them."""
+        by_line = self.reach.get(path, {})
+        tests = frozenset(test for line in lines for test in by_line.get(line, ()))
+        return tests, self.whole and self.shared.get(path, frozenset()).isdisjoint(lines)
 
 
 def units(data: bytes) -> list[Unit]:
@@ -61,11 +77,24 @@ def touched(file: ChangedFile) -> list[Unit]:
     return [unit for unit in units(file.new or b"") if lines.intersection(unit.lines)]
 
 
+def around(file: ChangedFile) -> list[Unit]:
+    """Return the statements of the functions that gold changed, and those that it touched anywhere."""
+    own = touched(file)
+    lines = {line for unit in own for line in unit.lines}
+    functions = (
+        range(first_line(node), last_line(node) + 1)
+        for node in walk(parse(file.new or b"").root_node)
+        if node.type == "function_definition"
+    )
+    near = {line for function in functions if lines.intersection(function) for line in function}
+    return [unit for unit in units(file.new or b"") if near.intersection(unit.lines) or unit in own]
+
+
 def tracing_tap(files: Sequence[ChangedFile]) -> tuple[Tap, str]:
     """Return what to send into a run so that it notes what ran of some changed files, and its mark."""
     mark = f"swequarry-coverage-{secrets.token_hex(8)}:"
     lines = {
-        path_text(file.path): sorted({line for unit in touched(file) for line in unit.lines})
+        path_text(file.path): sorted({line for unit in around(file) for line in unit.lines})
         for file in files
         if file.is_python
     }
@@ -78,13 +107,39 @@ def read_trace(run: RunResult, mark: str, files: Sequence[ChangedFile]) -> Trace
     told = [line for line in run.output.split(b"\n") if line.startswith(mark.encode("ascii"))]
     if len(told) != run.passes or not told:
         return None
-    notes: list[dict[str, Any]] = [json.loads(line[len(mark) :]) for line in told]
+    notes: list[dict[str, Any]] = [
+        json.loads(zlib.decompress(base64.b64decode(line[len(mark) :]))) for line in told
+    ]
     arcs = {
         file.path: frozenset((a, b) for note in notes for a, b in note["arcs"].get(path_text(file.path), ()))
         for file in files
         if file.is_python
     }
-    return Trace(arcs=arcs, whole=all(note["whole"] for note in notes))
+    return Trace(
+        arcs=arcs,
+        whole=all(note["whole"] for note in notes),
+        reach={file.path: _reach(notes, path_text(file.path)) for file in files if file.is_python},
+        shared={
+            file.path: frozenset(
+                line for note in notes for line in note["shared"].get(path_text(file.path), ())
+            )
+            for file in files
+            if file.is_python
+        },
+        seconds={
+            TestId(test): spent
+            for note in notes
+            for test, spent in zip(note["tests"], note["seconds"], strict=False)
+        },
+    )
+
+
+def _reach(notes: Sequence[Mapping[str, Any]], path: str) -> dict[int, frozenset[TestId]]:
+    found: dict[int, set[TestId]] = {}
+    for note in notes:
+        for line, numbers in note["reach"].get(path, {}).items():
+            found.setdefault(int(line), set()).update(TestId(note["tests"][number]) for number in numbers)
+    return {line: frozenset(tests) for line, tests in found.items()}
 
 
 def coverage(files: Sequence[ChangedFile], trace: Trace) -> GoldCoverage:

@@ -5,7 +5,7 @@ files are one, named by what says more.
 """
 
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from swequarry.git.patches import parse_patch
@@ -35,7 +35,8 @@ class FixLimits:
 class Attempt:
     """A wrong fix to try: the files in which it differs from gold, with their bytes (None: absent).
 
-    `equivalent` ones needn't be run: they do what gold does.
+    `equivalent` ones needn't be run: they do what gold does. `lines` are those of gold that it changes; with
+    `elsewhere` a test may notice it without running them, because it has lines that gold hasn't.
     """
 
     kind: WrongFixKind
@@ -45,6 +46,8 @@ class Attempt:
     operator: str = ""
     equivalent: bool = False
     likely_equivalent: bool = False
+    lines: frozenset[int] = frozenset()
+    elsewhere: bool = False
 
 
 def changed_files(bench: TreeWorkbench, before: TreeSha, after: TreeSha) -> tuple[ChangedFile, ...]:
@@ -82,7 +85,7 @@ def wrong_fixes(
     seed: str,
     limits: FixLimits = FixLimits(),
 ) -> tuple[list[Attempt], int]:
-    """Return the wrong fixes to try, and how many mutants there were beside the chosen ones."""
+    """Return the wrong fixes to try, the most telling first, and how many mutants there were beside these."""
     chance = random.Random(seed)  # noqa: S311 (a choice that anybody can make again)
     found = _Distinct()
     found.add(Attempt(kind=WrongFixKind.NO_OP, path=b"", files=_undone(files)))
@@ -93,15 +96,22 @@ def wrong_fixes(
     bodies = [body for file in files for body in _empty_bodies(file)]
     found.add(*_some(found.new(bodies), limits.bodies, chance))
     made = [mutant for file in files for mutant in _mutants(file)]
-    chosen = spread([attempt for _, attempt in made], [place for place, _ in made], limits.mutants, chance)
+    fits = _Fitting(files)
+    chosen = spread(
+        [attempt for _, attempt in made], [place for place, _ in made], limits.mutants, chance, fits
+    )
     found.add(*chosen)
     return found.attempts, len(made) - len(chosen)
 
 
 def spread(
-    attempts: Sequence[Attempt], places: Sequence[object], size: int, chance: random.Random
+    attempts: Sequence[Attempt],
+    places: Sequence[object],
+    size: int,
+    chance: random.Random,
+    fits: Callable[[Attempt], bool] = lambda _: True,
 ) -> list[Attempt]:
-    """Return some attempts, as many of each place and operator as can be, in their order.
+    """Return some attempts that fit, as many of each place and operator as can be, at any length of the list.
 
     At most three have both in common: a list of words gives as many alike as it is long. Likely equivalent
     ones are taken only where there are no others.
@@ -114,12 +124,12 @@ def spread(
         best = min(order, key=lambda n: (used.get(places[n], 0), used.get(attempts[n].operator, 0)))
         order.remove(best)
         operator = attempts[best].operator
-        if used.get((places[best], operator), 0) == _ALIKE:
+        if used.get((places[best], operator), 0) == _ALIKE or not fits(attempts[best]):
             continue
         taken.append(best)
         for group in (places[best], operator, (places[best], operator)):
             used[group] = used.get(group, 0) + 1
-    return [attempts[number] for number in sorted(taken)]
+    return [attempts[number] for number in taken]
 
 
 class _Distinct:
@@ -176,6 +186,8 @@ def _hunks(file: ChangedFile) -> Iterator[Attempt]:
                 line=hunk.new_start,
                 files={file.path: data, **_moved_back(file, data)},
                 equivalent=is_inert(file.path) or _does_the_same(file, data),
+                lines=frozenset(file.changed_lines()[number]),
+                elsewhere=any(line.startswith(b"-") for line in hunk.lines),
             )
 
 
@@ -205,19 +217,31 @@ def _empty_bodies(file: ChangedFile) -> Iterator[Attempt]:
             line=first_line(node),
             files={file.path: data},
             equivalent=_does_the_same(file, data),
+            lines=frozenset(range(first_line(body), last_line(body) + 1)),
         )
 
 
 def _mutants(file: ChangedFile) -> Iterator[tuple[object, Attempt]]:
-    """Yield (place, mutant) of a file: the place is the hunk. Those that provably change nothing go."""
+    """Yield (place, mutant) of a file: the place is the hunk."""
     if not file.is_python or file.new is None or is_inert(file.path):
         return
-    sound = compiles(file.new)
     hunk_of = {line: number for number, hunk in enumerate(file.changed_lines()) for line in hunk}
     for mutant in mutants(file.new, hunk_of):
-        if sound and (not compiles(mutant.data) or same_program(file.new, mutant.data)):
-            continue
         yield (file.path, hunk_of[mutant.line]), _as_attempt(file, mutant)
+
+
+class _Fitting:
+    """Refuses mutants that provably change nothing, and those that are no program where gold is one."""
+
+    def __init__(self, files: Sequence[ChangedFile]) -> None:
+        self._gold = {file.path: file.new or b"" for file in files}
+        self._sound: dict[bytes, bool] = {}
+
+    def __call__(self, mutant: Attempt) -> bool:
+        gold, data = self._gold[mutant.path], mutant.files[mutant.path] or b""
+        if mutant.path not in self._sound:
+            self._sound[mutant.path] = compiles(gold)
+        return not self._sound[mutant.path] or (compiles(data) and not same_program(gold, data))
 
 
 def _as_attempt(file: ChangedFile, mutant: Mutant) -> Attempt:
@@ -228,6 +252,7 @@ def _as_attempt(file: ChangedFile, mutant: Mutant) -> Attempt:
         line=mutant.line,
         operator=mutant.operator,
         likely_equivalent=mutant.likely_equivalent,
+        lines=frozenset((mutant.line,)),
     )
 
 

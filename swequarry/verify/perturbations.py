@@ -66,18 +66,28 @@ def _next_leap_day(now: datetime) -> datetime:
     return noon if noon > now else _next_leap_day(datetime(year + 1, 1, 1, tzinfo=UTC))
 
 
-def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, turn: int = 0) -> Conditions:
+def conditions(
+    perturbations: Iterable[Perturbation],
+    clock: Clock,
+    seed: int,
+    turn: int = 0,
+    *,
+    named_in_ascii: bool = True,
+) -> Conditions:
     """Return what some perturbations are made of together; `turn` gives those that have variants another one.
 
-    ALONE and SPREAD are about which tests run, and have nothing here.
+    Test files that aren't `named_in_ascii` can't be found in a locale that knows no other names: then the
+    locale changes once Python has started. ALONE and SPREAD are about which tests run, and have nothing here.
     """
     given = frozenset(perturbations)
     variables: dict[str, str] = {}
     taps: list[Tap] = []
     if Perturbation.TIME_ZONE in given:
         variables["TZ"] = _ZONES[turn % len(_ZONES)]
-    if Perturbation.LOCALE in given:
+    if Perturbation.LOCALE in given and named_in_ascii:
         variables |= _ASCII
+    elif Perturbation.LOCALE in given:
+        taps.append(_tap("tongue.py", "spoken", variables=_ASCII))
     if Perturbation.ORDER in given:
         taps.append(_tap("order.py", "reordered", turn=turn))
     if Perturbation.USER in given or Perturbation.PATH in given:
@@ -90,7 +100,7 @@ def conditions(perturbations: Iterable[Perturbation], clock: Clock, seed: int, t
         taps.append(tap)
     if Perturbation.LOAD in given or Perturbation.ONE_CPU in given:
         taps.append(_tap("load.py", "loaded", burners=BURNERS if Perturbation.LOAD in given else 0))
-    moved = seed + 1_000 * (turn + 1) if Perturbation.SEED in given else seed
+    moved = other_seed(seed, turn) if Perturbation.SEED in given else seed
     return Conditions(seed=moved, variables=variables, taps=tuple(taps))
 
 
@@ -104,6 +114,11 @@ def _faked(clock: Clock, offset_s: int) -> tuple[dict[str, str], Tap]:
     if clock.library is None:
         return {}, _tap("clock.py", "dated", offset_s=offset_s)
     return _faketime(clock.library, offset_s), _tap("clock.py", "sleeping")
+
+
+def other_seed(seed: int, turn: int) -> int:
+    """Return the seed of a variant; negative turns are the runs of verification, which count up by one."""
+    return seed + 1_000 * (turn + 1) if turn >= 0 else seed - turn
 
 
 def _tap(source: str, wrap: str, **settings: object) -> Tap:

@@ -6,7 +6,7 @@ errors themselves tell of the network or of a limit.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from swequarry.records import (
@@ -35,6 +35,8 @@ _REASONS: Mapping[Perturbation, UnstableReason] = {
     Perturbation.PATH: UnstableReason.PATH,
 }
 CLOCKS = frozenset({Perturbation.YEAR_AHEAD, Perturbation.LEAP_DAY})
+VARIED = frozenset({Perturbation.SEED, Perturbation.ORDER, Perturbation.TIME_ZONE})
+"""What has variants, told apart by the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,8 @@ class Observation:
     """One run of a state: what was changed around it, and what each test that should have run did.
 
     `turn` tells variants of a perturbation apart (another seed, another order). `hints` are
-    the tests whose failing may come from a limit, as the run itself showed.
+    the tests whose failing may come from a limit, as the run itself showed. `crowded` are those that waited
+    for a processor which others had: they were under load, though nobody had asked for it.
     """
 
     state: State
@@ -51,6 +54,7 @@ class Observation:
     turn: int = 0
     details: Mapping[TestId, str] = field(default_factory=dict)
     hints: frozenset[TestId] = frozenset()
+    crowded: frozenset[TestId] = frozenset()
 
     @property
     def label(self) -> str:
@@ -58,8 +62,10 @@ class Observation:
         return "+".join(sorted(p.value for p in self.perturbations)) or "none"
 
 
-def classify_stability(observations: Sequence[Observation]) -> tuple[TestStability, ...]:
-    """Return what the runs say of every test, by state and id; the order of the runs doesn't matter.
+def classify_stability(
+    observations: Sequence[Observation], only: Collection[TestId] | None = None
+) -> tuple[TestStability, ...]:
+    """Return what the runs say of every test, or of some, by state and id; the order of runs doesn't matter.
 
     Tests that no run without perturbation had aren't in it.
     """
@@ -67,7 +73,8 @@ def classify_stability(observations: Sequence[Observation]) -> tuple[TestStabili
     for state in State:
         own = [observation for observation in observations if observation.state is state]
         tests = {t for o in own if not o.perturbations for t in o.outcomes}
-        found += [_TestRuns(test, own).verdict(state) for test in sorted(tests)]
+        wanted = tests if only is None else tests.intersection(only)
+        found += [_TestRuns(test, own).verdict(state) for test in sorted(wanted)]
     return tuple(found)
 
 
@@ -77,17 +84,28 @@ def steady_kind(outcome: TestOutcome) -> TestOutcome:
 
 
 class _TestRuns:
-    """The runs of one test in one state."""
+    """The runs of one test in one state.
+
+    It's `slowed` if bare runs of it differ, and those in which it didn't wait for a processor agree: then
+    what it does while it waits says nothing of other perturbations.
+    """
 
     def __init__(self, test: TestId, observations: Sequence[Observation]) -> None:
         self.test = test
         self.seen = [o for o in observations if test in o.outcomes]
-        plain = [self.kind(o) for o in self.seen if not o.perturbations]
+        bare = [o for o in self.seen if not o.perturbations]
+        calm = {self.kind(o) for o in bare if self.calm(o)}
+        every = {self.kind(o) for o in bare}
+        self.slowed = len(calm) == 1 and len(every) > 1
+        plain = [self.kind(o) for o in bare if self.calm(o) or not self.slowed]
         self.normal = Counter(plain).most_common(1)[0][0]
         self.wavers = len(set(plain)) > 1
 
     def kind(self, observation: Observation) -> TestOutcome:
         return steady_kind(observation.outcomes[self.test])
+
+    def calm(self, observation: Observation) -> bool:
+        return self.test not in observation.crowded
 
     def verdict(self, state: State) -> TestStability:
         flipped = tuple(p for p in Perturbation if self.flips(p))
@@ -110,13 +128,22 @@ class _TestRuns:
         )
 
     def flips(self, perturbation: Perturbation) -> bool:
-        """Whether a variant of one perturbation alone always made a difference, and none did by chance."""
+        """Whether a variant of one perturbation alone always made a difference, and none did by chance.
+
+        Where the same variant made none together with others, it was chance that made it.
+        """
         variants: dict[int, set[TestOutcome]] = {}
+        together: set[int] = set()
         for observation in self.seen:
-            if observation.perturbations == (perturbation,):
+            if perturbation not in observation.perturbations or (self.slowed and not self.calm(observation)):
+                continue
+            if len(observation.perturbations) == 1:
                 variants.setdefault(observation.turn, set()).add(self.kind(observation))
-        steady = all(len(kinds) == 1 for kinds in variants.values())
-        return steady and any(self.normal not in kinds for kinds in variants.values())
+            elif perturbation in VARIED and self.kind(observation) is self.normal:
+                together.add(observation.turn)
+        if any(len(kinds) > 1 for kinds in variants.values()):
+            return False
+        return any(self.normal not in kinds for turn, kinds in variants.items() if turn not in together)
 
     def odd(self, *, artefact: bool) -> list[Observation]:
         """Return the runs that show the test to be unstable."""
@@ -135,6 +162,8 @@ class _TestRuns:
             return UnstableReason.NETWORK
         if any(self.test in o.hints for o in failing) or (details and all(map(tells_of_resources, details))):
             return UnstableReason.RESOURCE
+        if self.slowed and set(flipped) <= {Perturbation.LOAD}:
+            return UnstableReason.TIMING
         if self.wavers:  # chance, unless a load takes it away
             return UnstableReason.TIMING if flipped == (Perturbation.LOAD,) else UnstableReason.UNKNOWN
         if Perturbation.ONE_CPU in flipped:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from swequarry.delta import TreeDelta
 from swequarry.git.paths import unquote_path
+from swequarry.git.testpaths import is_test_module
 
 _LINK = 0o120000
 _SUPPORT = frozenset({b"conftest.py", b"__init__.py", b"setup.py"})
@@ -35,6 +36,11 @@ def select_targets(test_files: Sequence[str], before: TreeDelta) -> tuple[str, .
         if content is not None and content.mode != _LINK and _holds_tests(path, content.data):
             chosen.add(os.fsdecode(path))
     return tuple(sorted(chosen))
+
+
+def holds_tests(path: bytes, data: bytes) -> bool:
+    """Whether a file that the pull request doesn't touch is of the suite, by its place and its content."""
+    return is_test_module(path) and _TEST_CODE.search(data) is not None and _holds_tests(path, data)
 
 
 def path_bytes(name: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from swequarry.config import VerifySettings
@@ -22,10 +22,11 @@ from swequarry.sandbox.contract import Limits, SandboxBackend, World
 from swequarry.verify.classify import Classification, Reason, classify
 from swequarry.verify.passes import FAILING, RunProblem
 from swequarry.verify.runner import RunOptions, RunResult, run_tests
+from swequarry.verify.scope import Scope
 from swequarry.verify.signs import tells_of_network
 from swequarry.verify.targets import select_targets
 
-_SEED_BASE = {State.BASE: 30_000, State.BEFORE: 10_000, State.AFTER: 20_000}
+SEED_BASE = {State.BASE: 30_000, State.BEFORE: 10_000, State.AFTER: 20_000}
 """Each run has its own seed, by state and number: the same whenever it is done again."""
 _EARLY = 2
 """Runs of each state after which a candidate without any test that turns is let go."""
@@ -57,7 +58,7 @@ class _Runs:
         return classify(self.done[State.BEFORE], self.done[State.AFTER], self.left_out)
 
 
-def verify(
+def verify(  # noqa: PLR0913 - `widen` only adds test files
     candidate: Candidate,
     world: World,
     environment: Environment,
@@ -66,11 +67,13 @@ def verify(
     settings: VerifySettings,
     limits: Limits,
     put_blob: Callable[[bytes], BlobHash],
+    *,
+    widen: Callable[[tuple[str, ...]], Scope] = lambda targets: Scope(name="touched", targets=targets),
 ) -> tuple[Outcome[Verification], dict[str, Any]]:
     """Return the outcome, and beside it what was observed: durations, problems, last lines of errors.
 
-    `world` is the candidate's snapshot with its environment, `deltas` come from `state_deltas`. Machinery
-    that breaks gives `Failed`; nothing is raised for it.
+    `world` is the candidate's snapshot with its environment, `deltas` come from `state_deltas`; `widen` adds
+    test files to those of the pull request. Machinery that breaks gives `Failed`; nothing is raised for it.
     """
     targets = select_targets(candidate.test_files, deltas[State.BEFORE])
     if not targets:
@@ -78,14 +81,19 @@ def verify(
     watch = tuple(path for path in candidate.gold_files if path.endswith(".py"))
     bounded = dataclasses.replace(limits, wall_s=float(settings.timeout_s))
 
+    try:
+        scope = widen(targets)
+    except SandboxError as error:
+        return Failed(boundary=Boundary.SANDBOX, message=str(error)), {}
+
     def start(state: State, number: int, left_out: frozenset[TestId]) -> RunResult:
         options = RunOptions(
-            seed=_SEED_BASE[state] + number,
+            seed=SEED_BASE[state] + number,
             test_timeout_s=settings.test_timeout_s,
             watch=watch,
             leave_out=left_out,
         )
-        return run_tests(backend, world, deltas[state], targets, environment.recipe, options, bounded)
+        return run_tests(backend, world, deltas[state], scope.targets, environment.recipe, options, bounded)
 
     runs = _Runs(start=start)
     try:
@@ -96,7 +104,7 @@ def verify(
         outcome = (
             verdict
             if isinstance(verdict, Rejected)
-            else Accepted(value=_verification(verdict, runs, targets, environment, backend.name, put_blob))
+            else Accepted(value=_verification(verdict, runs, scope, environment, backend.name, put_blob))
         )
     return outcome, _observed(runs)
 
@@ -190,16 +198,16 @@ def _no_fail_to_pass(found: Classification, runs: _Runs) -> Rejected:
 def _verification(
     found: Classification,
     runs: _Runs,
-    targets: Sequence[str],
+    scope: Scope,
     environment: Environment,
     backend: str,
     put_blob: Callable[[bytes], BlobHash],
 ) -> Verification:
     return Verification(
         backend=backend,
-        scope="touched",
+        scope=scope.name,
         test_command=_test_command(environment, runs.done[State.AFTER][0]),
-        test_files=tuple(targets),
+        test_files=scope.targets,
         runs_before=len(runs.done[State.BEFORE]),
         runs_after=len(runs.done[State.AFTER]),
         fail_to_pass=found.fail_to_pass,
@@ -207,6 +215,7 @@ def _verification(
         quarantined=found.quarantined,
         causes=found.causes,
         matrix=put_blob(canonical_json(_matrix(found, runs))),
+        left_out_files=scope.left_out,
     )
 
 

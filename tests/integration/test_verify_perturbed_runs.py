@@ -8,7 +8,10 @@ from swequarry.delta import TreeDelta
 from swequarry.records import Perturbation, State, UnstableReason
 from swequarry.verify.perturbations import Clock, conditions
 from swequarry.verify.rig import Rig
-from swequarry.verify.stability_search import Budget, find_unstable, starter
+from swequarry.verify.stability_measure import starter
+from swequarry.verify.stability_runs import Budget
+from swequarry.verify.stability_search import find_unstable
+from swequarry.verify.waits import WAITING, read_waits
 
 P = Perturbation
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -24,7 +27,7 @@ ORDERED = """
 
 
 def perturbed(root, files, *perturbations, turn=0, recipe=RECIPE):
-    how = conditions(perturbations, CLOCK, 1, turn)
+    how = conditions(perturbations, CLOCK, 1, turn, named_in_ascii=all(name.isascii() for name in files))
     return run(root, files, recipe=how.recipe(recipe), seed=how.seed, taps=how.taps)
 
 
@@ -105,6 +108,19 @@ def test_other_home_path_and_processor_are_seen_by_tests(tmp_path):
     assert result.report.complete
 
 
+def test_file_with_another_name_than_ascii_is_found_in_the_c_locale(tmp_path):
+    text = """
+        import locale, subprocess, sys
+        def test_here(): assert "utf" not in locale.getpreferredencoding(False).lower()
+        def test_child():
+            asked = "import locale; print(locale.getpreferredencoding(False))"
+            done = subprocess.run([sys.executable, "-c", asked], stdout=subprocess.PIPE, check=True)
+            assert b"utf" not in done.stdout.lower()
+    """
+    result = perturbed(tmp_path, {"test_größe.py": text}, P.LOCALE)
+    assert outcomes(result) == {"test_here": "passed", "test_child": "passed"}
+
+
 def test_order_and_locale_are_told_apart_in_real_runs(tmp_path):
     files = {
         "test_o.py": ORDERED,
@@ -118,3 +134,19 @@ def test_order_and_locale_are_told_apart_in_real_runs(tmp_path):
     assert found.pop("test_l") is UnstableReason.LOCALE
     assert set(found) == {"test_b", "TestC::test_c", "TestC::test_d"}
     assert set(found.values()) == {UnstableReason.ORDER}
+
+
+def test_test_that_waits_for_a_processor_is_told_from_one_that_has_it(tmp_path):
+    text = """
+        import time
+        def test_busy():
+            end = time.process_time() + 0.4
+            while time.process_time() < end:
+                sum(range(1000))
+        def test_idle(): time.sleep(0.3)
+    """
+    how = conditions((P.LOAD,), CLOCK, 1)
+    result = run(tmp_path, {"test_m.py": text}, taps=(*how.taps, WAITING))
+    assert set(outcomes(result).values()) == {"passed"}
+    assert "test_m.py::test_busy" in read_waits(result)
+    assert "test_m.py::test_idle" not in read_waits(result)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from task_factory import Blobs, make_task
+from task_factory import Blobs, make_task, with_measurements
 
 from swequarry.config import ExportSettings
 from swequarry.errors import InputError, StorageError
@@ -73,6 +73,25 @@ def test_every_given_task_is_a_row_or_left_out_with_reason(tmp_path):
         "acme__widgets-3",
         "acme__widgets-4",
     }
+
+
+def test_what_was_measured_of_tests_is_in_the_row_and_changes_no_hash(tmp_path):
+    blobs = Blobs()
+    plain = make_task(blobs)
+    measured = with_measurements(plain, blobs)
+    assert measured.content_hash() == plain.content_hash()
+    write(blobs, [measured], tmp_path / "d")
+    write(blobs, [plain], tmp_path / "e")
+    assert manifest_of(tmp_path / "d")["dataset_sha256"] == manifest_of(tmp_path / "e")["dataset_sha256"]
+    (row,) = read_rows(tmp_path / "d" / "data" / "lists.parquet")
+    assert row.strength == pytest.approx(2 / 3)
+    assert (row.wrong_fixes.hunks_needed, row.wrong_fixes.hunks, row.wrong_fixes.not_tried) == (1, 1, 1)
+    assert [one.diff.startswith("diff --git") for one in row.wrong_fixes.survivors] == [True]
+    (bomb,) = row.stability.unstable
+    assert (bomb.reason, bomb.runs, bomb.passes) == ("time", 4, 2)
+    assert {one.perturbation: one.outcomes for one in bomb.outcomes}["year_ahead"] == ("failed", "failed")
+    assert list((tmp_path / "d" / "records" / "stability").iterdir())
+    assert not list(check_dataset(tmp_path / "d"))
 
 
 def test_statement_from_commits_is_let_in_only_when_asked(tmp_path):

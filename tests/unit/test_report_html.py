@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from report_factory import STAGES, make_report
-from task_factory import Blobs, make_task
+from task_factory import Blobs, make_task, with_measurements
 
 from swequarry.errors import StorageError
 from swequarry.outcome import RejectCode
@@ -40,6 +40,7 @@ def hostile_report():
         fail_to_pass=(HOSTILE,),
         quarantined=((HOSTILE, HOSTILE),),
     )
+    task = with_measurements(task, blobs, text=HOSTILE)
     reject = RejectEntry(
         item=HOSTILE, repo=HOSTILE, stage=HOSTILE, code=RejectCode.LEAK, message=HOSTILE, evidence=(HOSTILE,)
     )
@@ -265,3 +266,33 @@ def test_durations_read_as_people_say_them(seconds, text):
 def test_share_of_nothing_is_zero():
     assert percent_text(0, 0) == "0\u202f%"
     assert percent_text(1, 8) == "12.5\u202f%"
+
+
+def test_weakest_tests_are_named_first_and_unstable_ones_by_what_they_depend_on():
+    blobs = Blobs()
+    strong, weak, unknown = (
+        make_task(blobs, number=n, quarantined=(("t.py::test_b", "time"),)) for n in (1, 2, 3)
+    )
+    tasks = (
+        unknown,
+        with_measurements(strong, blobs, survivors=0),
+        with_measurements(weak, blobs, survivors=3),
+    )
+    data = ReportData(
+        run=RunInfo(title="r", version="0"),
+        stages=STAGES,
+        tasks=tuple(TaskEntry(task=task) for task in tasks),
+    )
+    text = page_of(data, blobs)
+    overview = text.partition('id="page-overview"')[2].partition("</section>")[0]
+    weakest = overview.partition("Weakest tests")[2].partition("Unstable tests")[0]
+    assert weakest.index("acme__widgets-2") < weakest.index("acme__widgets-1")
+    assert "acme__widgets-3" not in weakest
+    assert "2 of 5 wrong fixes rejected (40%)" in weakest
+    assert "<code>time</code><b>3</b>" in overview
+    page = task_page(data.tasks[2], blobs.get_blob)
+    assert page["strength"] == 0.4
+    assert [row[:3] for row in page["wrongFixes"]["survivors"]] == [
+        ["mutant constant", f"src/tests/test_a.py::test_bomb.py:{line}", "survived"] for line in (5, 6, 7)
+    ]
+    assert page["stability"]["unstable"][0][1:5] == ["after", "time", 2, 4]

@@ -1,12 +1,16 @@
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from swequarry.errors import SandboxError
 from swequarry.records import Perturbation, State, TestId, TestOutcome, TestReport, TestResult, UnstableReason
+from swequarry.verify.passes import RunProblem
 from swequarry.verify.runner import RunResult
 from swequarry.verify.stability import Observation, classify_stability
-from swequarry.verify.stability_search import DEEP, DEFAULT, Budget, Setting, find_unstable, stability_of
+from swequarry.verify.stability_measure import stability_of
+from swequarry.verify.stability_runs import DEEP, DEFAULT, Budget, Known, Setting
+from swequarry.verify.stability_search import find_unstable
 
 P, R = Perturbation, UnstableReason
 PASSED, FAILED = TestOutcome.PASSED, TestOutcome.FAILED
@@ -97,10 +101,10 @@ def test_search_stops_when_nothing_flips():
     model = Model({f"{path}::test_{n}": None for path in TARGETS for n in range(5)})
     search = find_unstable(model, {AFTER: TARGETS}, DEFAULT)
     assert search.complete
-    assert [setting.perturbations for setting in model.settings][:2] == [(), ()]
-    assert len(model.settings) == 5
+    assert [setting.perturbations for setting in model.settings][:1] == [()]
+    assert len(model.settings) == 4
     record = stability_of(search, lambda _data: "0" * 64)
-    assert (record.unstable, record.stable, record.runs) == ((), ((AFTER, 40),), 5)
+    assert (record.unstable, record.stable, record.runs) == ((), ((AFTER, 40),), 4)
 
 
 def test_only_the_files_of_suspects_are_run_again():
@@ -173,3 +177,118 @@ def test_flip_that_only_a_group_shows_is_unstable_without_a_name():
 def test_slow_machine_isnt_blamed_where_one_processor_is_enough_to_fail():
     assert verdict(((), PASSED, ""), ((P.LOAD,), FAILED, "x"), ((P.ONE_CPU,), FAILED, "x")) is R.RESOURCE
     assert verdict(((), PASSED, ""), ((P.LOAD,), FAILED, "x"), ((P.ONE_CPU,), PASSED, "")) is R.TIMING
+
+
+def bare(state, tests, outcome=PASSED):
+    return Observation(state=state, perturbations=(), outcomes={TestId(test): outcome for test in tests})
+
+
+def known_project(behaviours, turning=()):
+    """A small suite that verification saw: every test passes after the fix, before it only the sound ones."""
+    model = Model({f"{TARGETS[0]}::test_{name}": behaves for name, behaves in behaviours.items()})
+    seen = (bare(AFTER, model.tests), bare(State.BEFORE, model.tests))
+    judged = frozenset(map(TestId, model.tests))
+    known = Known(
+        seen=seen,
+        bare_s=10.0,
+        judged=judged,
+        turning=frozenset(TestId(f"{TARGETS[0]}::test_{n}") for n in turning),
+    )
+    return model, known
+
+
+@pytest.mark.parametrize(
+    ("behaves", "reason"),
+    [
+        (when(P.YEAR_AHEAD, P.LEAP_DAY), R.TIME),
+        (when(P.LEAP_DAY), R.TIME),
+        (when(P.TIME_ZONE), R.TIME),
+        (when(P.LOCALE), R.LOCALE),
+        (when(P.ORDER), R.ORDER),
+        (in_variant(P.SEED, {0}), R.SEED),
+        (when(P.LOAD), R.TIMING),
+        (when(P.LOAD, P.ONE_CPU), R.RESOURCE),
+        (when(P.PATH), R.PATH),
+        (when(P.USER), R.USER),
+    ],
+)
+def test_one_cause_gets_its_name_within_eight_bare_runs(behaves, reason):  # B047
+    model, known = known_project({"odd": behaves, **{f"sound_{n}": None for n in range(20)}})
+    search = find_unstable(model, {AFTER: TARGETS[:1], State.BEFORE: TARGETS[:1]}, DEFAULT, known)
+    assert search.units <= 8
+    record = stability_of(search, lambda _data: "0" * 64)
+    assert {(test.id.rpartition("_")[2], test.reason) for test in record.unstable} == {("odd", reason)}
+
+
+def test_test_that_is_lost_without_the_others_depends_on_the_order():
+    def lonely(setting, _chance):
+        return "assert False" if len(setting.leave_out) > 10 or P.ORDER in setting.perturbations else None
+
+    model, known = known_project({"odd": lonely, **{f"sound_{n}": None for n in range(20)}})
+    search = find_unstable(model, {AFTER: TARGETS[:1]}, DEFAULT, known)
+    assert [v.reason for v in search.verdicts() if v.reason] == [R.ORDER]
+
+
+def test_run_under_load_isnt_made_for_a_task_that_is_lost_already():
+    model, known = known_project({"odd": when(P.YEAR_AHEAD, P.LEAP_DAY), "sound": None}, turning=("odd",))
+    search = find_unstable(model, {AFTER: TARGETS[:1]}, DEFAULT, known)
+    assert not any(P.LOAD in setting.perturbations for setting in model.settings)
+    assert not search.complete
+    assert [v.reason for v in search.verdicts() if v.reason] == [R.TIME]
+
+
+def test_perturbation_under_which_nothing_runs_blames_no_test():
+    model, known = known_project({"sound": None})
+
+    def start(setting):
+        if P.LOCALE in setting.perturbations:
+            raise SandboxError("the test run ended before it began to report")
+        result = model(setting)
+        late = P.LOAD in setting.perturbations
+        return replace(result, problems=(RunProblem.WALL_LIMIT,)) if late else result
+
+    search = find_unstable(start, {AFTER: TARGETS[:1]}, DEFAULT, known)
+    record = stability_of(search, lambda _data: "0" * 64)
+    assert record.unstable == ()
+    assert not record.complete
+    assert record.spoilt == ("load+seed", "locale+path+seed+time_zone+user+year_ahead")
+
+
+def test_broken_machinery_isnt_taken_for_a_perturbation():
+    _, known = known_project({"sound": None})
+
+    def start(_setting):
+        raise SandboxError("no namespace")
+
+    with pytest.raises(SandboxError):
+        find_unstable(start, {AFTER: TARGETS[:1]}, DEFAULT, known)
+
+
+def test_tests_in_no_list_cost_no_run_to_name():
+    model, known = known_project({"odd": when(P.LOCALE), "sound": None})
+    known = replace(known, judged=frozenset({TestId(f"{TARGETS[0]}::test_sound")}))
+    search = find_unstable(model, {AFTER: TARGETS[:1]}, DEFAULT, known)
+    assert len(model.settings) == 3
+    assert stability_of(search, lambda _data: "0" * 64).unstable == ()
+
+
+def crowded(given, outcome):
+    slow = frozenset({TestId("t")})
+    return Observation(state=AFTER, perturbations=given, outcomes={TestId("t"): outcome}, crowded=slow)
+
+
+def test_busy_machine_is_no_cause_of_its_own_and_hides_none():
+    calm = seen(((), PASSED, ""), ((P.LOCALE,), PASSED, ""))
+    (slowed,) = classify_stability([*calm, crowded((), FAILED), crowded((P.SEED,), FAILED)])
+    assert slowed.reason is R.TIMING
+    (found,) = classify_stability([*calm[:1], crowded((), PASSED), crowded((P.LOCALE,), FAILED)])
+    assert found.reason is R.LOCALE
+
+
+def test_variant_that_made_no_difference_among_others_made_none_by_itself():
+    group = Observation(state=AFTER, perturbations=(P.SEED, P.ORDER), outcomes={TestId("t"): PASSED}, turn=3)
+    single = replace(group, perturbations=(P.SEED,), outcomes={TestId("t"): FAILED})
+    (found,) = classify_stability([*seen(((), PASSED, "")), group, single])
+    assert found.reason is R.UNKNOWN
+    (other,) = classify_stability([*seen(((), PASSED, "")), group, replace(single, turn=4)])
+    assert other.reason is R.SEED

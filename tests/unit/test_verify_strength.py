@@ -15,7 +15,7 @@ from swequarry.records import (
 from swequarry.verify.coverage_of_gold import units
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.runner import RunResult
-from swequarry.verify.strength import judge
+from swequarry.verify.strength_runs import judge
 
 
 def test_share_counts_only_what_has_a_verdict():

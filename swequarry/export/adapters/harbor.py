@@ -38,8 +38,9 @@ from swequarry.export.interface import (
 )
 from swequarry.export.manifest import write_manifest
 from swequarry.export.names import is_folder_name, no_image, no_name
-from swequarry.export.rows import image_of, visible_text
+from swequarry.export.rows import image_of
 from swequarry.export.selection import released, write_records
+from swequarry.export.text import visible_text
 from swequarry.records import Task
 
 TASKS = "tasks"

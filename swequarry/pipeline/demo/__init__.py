@@ -1,1 +1,1 @@
-"""The example repository: eighteen merged pull requests with a known right end each."""
+"""The example repository: nineteen merged pull requests with a known right end each."""

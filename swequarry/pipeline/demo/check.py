@@ -45,7 +45,11 @@ def _end(pull: Pull, verified: dict[str, Verification], others: dict[str, str]) 
     must = (
         code.value
         if code
-        else _accepted(pull.expected.fail_to_pass, quarantined=bool(pull.expected.quarantined))
+        else _accepted(
+            pull.expected.fail_to_pass,
+            quarantined=bool(pull.expected.quarantined),
+            reasons={pull.expected.reason},
+        )
     )
     return DemoEnd(number=pull.number, title=pull.title, kind=pull.kind.value, must=must, did=did)
 
@@ -55,9 +59,13 @@ def _did(pull: Pull, verification: Verification) -> str:
     ours = [test.id for test in verification.quarantined if not prefix or test.id.startswith(prefix)]
     if len(ours) != len(verification.quarantined):
         return f"accepted, but {len(verification.quarantined) - len(ours)} other tests are quarantined"
-    return _accepted(verification.fail_to_pass, quarantined=bool(ours))
+    told = {test.reason for test in verification.quarantined} if pull.expected.reason else {""}
+    return _accepted(verification.fail_to_pass, quarantined=bool(ours), reasons=told)
 
 
-def _accepted(tests: tuple[str, ...], *, quarantined: bool) -> str:
+def _accepted(tests: tuple[str, ...], *, quarantined: bool, reasons: set[str]) -> str:
     names = ", ".join(sorted(test.rpartition("::")[2] for test in tests))
-    return f"accepted: {names}" + ("; flaky tests quarantined" if quarantined else "")
+    if not quarantined:
+        return f"accepted: {names}"
+    why = ", ".join(sorted(reasons - {""}))
+    return f"accepted: {names}; unstable tests quarantined" + (f" ({why})" if why else "")

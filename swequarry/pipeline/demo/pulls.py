@@ -122,6 +122,19 @@ _test_totals_18 = (
     b'from tally.totals import total\n\n\ndef test_total():\n    assert total(["1.00", "2.50"]) == 350\n'
 )
 
+_dates_19 = (
+    b'"""Days on which something is due."""\n\n\n'
+    b'def a_year_on(day):\n    """Return the same day of the next year."""\n'
+    b"    return day.replace(year=day.year + 1)\n"
+)
+_test_dates_19 = (
+    b"from datetime import date, timedelta\n\nfrom tally.dates import a_year_on\n\n\n"
+    b"def test_a_year_on():\n    assert a_year_on(date(2024, 3, 4)) == date(2025, 3, 4)\n\n\n"
+    b"def test_a_year_from_today():\n    today = date.today()\n"
+    b"    assert a_year_on(today) - today >= timedelta(365)\n"
+)
+"""The second test is a time bomb: there is no 29 February a year after one. On that day itself it fails."""
+
 M, S, R = MergeKind.MERGE, MergeKind.SQUASH, MergeKind.REBASE
 
 PULLS: tuple[Pull, ...] = (
@@ -318,6 +331,18 @@ PULLS: tuple[Pull, ...] = (
         edits=({"src/tally/totals.py": _totals_18, "tests/test_totals.py": _test_totals_18},),
         expected=Expected(fail_to_pass=("tests/test_totals.py::test_total",)),
     ),
+    Pull(
+        number=19,
+        title="Say when something is due again",
+        kind=S,
+        body="Fixes #119",
+        edits=({"src/tally/dates.py": _dates_19, "tests/test_dates.py": _test_dates_19},),
+        expected=Expected(
+            fail_to_pass=("tests/test_dates.py::test_a_year_on",),
+            quarantined="tests/test_dates.py::test_a_year_from_today",
+            reason="time",
+        ),
+    ),
 )
 
 ISSUES: tuple[Issue, ...] = (
@@ -371,5 +396,10 @@ ISSUES: tuple[Issue, ...] = (
         number=118,
         title="Add up many amounts",
         body='We need `tally.totals.total(["1.00", "2.50"])`, which returns the sum in cents (350).',
+    ),
+    Issue(
+        number=119,
+        title="Yearly fees",
+        body="We need `tally.dates.a_year_on(day)`: the same day of the next year, 4 March 2025 after 4 March 2024.",
     ),
 )

@@ -19,12 +19,13 @@ class Expected:
     """How a pull request must end: accepted with these FAIL_TO_PASS tests, or rejected with a code.
 
     `quarantined` is what the ids of its unstable tests start with: which of them show it depends on the
-    interpreter's hash function.
+    interpreter's hash function. `reason` is why each of them is, where that has to be told.
     """
 
     code: RejectCode | None = None
     fail_to_pass: tuple[str, ...] = ()
     quarantined: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,13 @@
 """Stage `assess`: what was frozen, built and measured becomes a task."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from swequarry import __version__
 from swequarry.config import meaning_of
+from swequarry.git.paths import path_text
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted
 from swequarry.pipeline.stage import StageContext, StageItem
@@ -20,6 +22,8 @@ from swequarry.records import (
     Provenance,
     Seal,
     Snapshot,
+    Stability,
+    Strength,
     Task,
     Verification,
     Verifier,
@@ -28,14 +32,20 @@ from swequarry.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessInput:
-    """All that is known of a candidate that was verified."""
+    """All that is known of a candidate that was verified.
+
+    `measured` is what the runs of verification gave, `stable` the same without unstable tests.
+    """
 
     candidate: Candidate
     snapshot: Snapshot
     environment: Environment
-    verification: Verification
+    measured: Verification
+    stability: Stability
+    stable: Verification
     seal: Seal
     checks: Checks
+    strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class AssessStage:
 
     house: House
     name: ClassVar[str] = "assess"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @property
     def settings_hash(self) -> ContentHash:
@@ -58,10 +68,19 @@ class AssessStage:
         return [stored(item.key, Accepted(value=task))]
 
 
+def _wider(candidate: Candidate, verification: Verification) -> tuple[str, ...]:
+    """Return the test files that run and aren't the pull request's own, as records name paths."""
+    if verification.scope == "touched":
+        return ()
+    own = frozenset(candidate.test_files)
+    named = (path_text(os.fsencode(path)) for path in verification.test_files)
+    return tuple(path for path in named if path not in own)
+
+
 def assemble(known: AssessInput, budget: Budget) -> Task:
     """Return the task that some records make together."""
     candidate, snapshot = known.candidate, known.snapshot
-    environment, verification = known.environment, known.verification
+    environment, verification = known.environment, known.stable
     return Task(
         instance_id=candidate.instance_id,
         instruction=candidate.statement,
@@ -75,7 +94,7 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
         environment=environment,
         verifier=Verifier(
             test_patch=candidate.test_patch,
-            test_files=candidate.test_files,
+            test_files=tuple(dict.fromkeys((*candidate.test_files, *_wider(candidate, verification)))),
             test_command=verification.test_command,
             fail_to_pass=verification.fail_to_pass,
             pass_to_pass=verification.pass_to_pass,
@@ -87,12 +106,16 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             candidate=candidate.content_hash(),
             snapshot=snapshot.content_hash(),
             environment=environment.content_hash(),
-            verification=verification.content_hash(),
+            verification=known.measured.content_hash(),
             seal=known.seal.content_hash(),
             checks=known.checks.content_hash(),
+            stability=known.stability.content_hash(),
+            strength=known.strength.content_hash(),
             swequarry_version=__version__,
         ),
         candidate=candidate,
         verification=verification,
         seal=known.seal,
+        stability=known.stability if known.stability.runs else None,
+        strength=known.strength if known.strength.wrong_fixes else None,
     )

@@ -10,6 +10,7 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.house import House, stored
+from swequarry.pipeline.stages.scopes import widening
 from swequarry.pipeline.stages.worlds import deltas_of, missing_objects
 from swequarry.records import Candidate, ContentHash, Environment, Snapshot, State
 from swequarry.verify.lfs import blame_pointers
@@ -45,15 +46,17 @@ class VerifyStage:
             deltas = deltas_of(house, known.candidate)
         except ObjectMissingError as error:
             return [stored(item.key, missing_objects(error))]
+        world = environment_world(house, known.candidate, known.snapshot, known.environment)
         outcome, observed = verify(
             known.candidate,
-            environment_world(house, known.candidate, known.snapshot, known.environment),
+            world,
             known.environment,
             deltas,
             house.backend,
             house.settings.verify,
             house.test_limits,
             context.blobs.put,
+            widen=widening(house, known.candidate, world, known.environment.recipe, deltas),
         )
         context.observe(**observed)
         outcome = blame_pointers(outcome, known.snapshot.lfs_pointers, deltas[State.AFTER])

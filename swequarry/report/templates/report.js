@@ -7,6 +7,7 @@
   const lost = lists.lost.rows.map(([item, repo, stage, kind, code, message, evidence, note]) =>
     ({ item, repo, stage, kind, code, message, evidence, note }));
   const number = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  const share = (part) => `${Math.round(100 * part)}\u202f%`;
   const plural = (n, one, many = one + "s") => `${number(n)} ${n === 1 ? one : many}`;
 
   // Builds an element. Text always goes in as text, never as markup.
@@ -108,6 +109,8 @@
       make("span", { cls: "meta" }, make("code", {}, task.id),
         make("span", {}, make("b", {}, number(task.f2p)), " fail to pass"), make("span", {}, make("b", {}, number(task.p2p)), " pass to pass"),
         task.quarantined > 0 && make("span", {}, make("b", {}, number(task.quarantined)), " quarantined"),
+        task.strength !== null && make("span", { title: "share of wrong fixes that the hidden tests reject" }, "strength ", make("b", {}, share(task.strength))),
+        task.survivors > 0 && make("span", {}, make("b", {}, number(task.survivors)), task.survivors === 1 ? " wrong fix passes" : " wrong fixes pass"),
         make("span", {}, task.licence ?? "licence unknown"), badges(task)));
   }
 
@@ -130,10 +133,11 @@
     tasks: () => listing(find("#task-list"), {
       rows: lists.tasks, noun: "task", text: (task) => `${task.id} ${task.title} ${task.licence ?? ""}`, row: taskCard,
       filters: [repos, {
-        name: "show", label: "Kind", all: "All kinds", say: { issue: "statement from issue", commits: "statement from commits", quarantined: "with quarantined tests", "left-out": "not a row of the dataset" },
-        of: (task) => [task.fromCommits ? "commits" : "issue", ...(task.quarantined ? ["quarantined"] : []), ...(task.leftOut ? ["left-out"] : [])],
+        name: "show", label: "Kind", all: "All kinds", say: { issue: "statement from issue", commits: "statement from commits", quarantined: "with quarantined tests", survivors: "with wrong fixes that pass", "left-out": "not a row of the dataset" },
+        of: (task) => [task.fromCommits ? "commits" : "issue", ...(task.quarantined ? ["quarantined"] : []), ...(task.survivors ? ["survivors"] : []), ...(task.leftOut ? ["left-out"] : [])],
       }],
       sorts: {
+        "weakest tests": (a, b) => (a.strength ?? 2) - (b.strength ?? 2) || a.id.localeCompare(b.id, "en", { numeric: true }),
         id: (a, b) => a.id.localeCompare(b.id, "en", { numeric: true }), "fail to pass": (a, b) => b.f2p - a.f2p,
         "pass to pass": (a, b) => b.p2p - a.p2p, quarantined: (a, b) => b.quarantined - a.quarantined,
       },
@@ -271,6 +275,33 @@
       block("Command", false, pre(task.command, "Test command", "wrap"))));
   }
 
+  const testTable = (label, names, rows) => box(label, make("table", {},
+    make("thead", {}, make("tr", {}, names.map((name) => make("th", { scope: "col", cls: "left" }, name)))), make("tbody", {}, rows)));
+
+  function stability(task) {
+    const found = task.stability;
+    if (!found) return panel("stability", "Stability", null, make("p", { cls: "muted" }, "Not measured."));
+    return panel("stability", "Stability", null, make("p", {}, found.said + "."),
+      found.unstable.length > 0 && testTable("Unstable tests", ["test", "state", "depends on", "passed", "under"], found.unstable.map(([id, state, reason, passes, runs, outcomes]) => make("tr", {},
+        make("td", { cls: "left wrap" }, make("code", {}, id)), make("td", { cls: "left" }, state), make("td", { cls: "left" }, reason), make("td", { cls: "left" }, `${passes} of ${runs}`),
+        make("td", { cls: "left wrap" }, outcomes.map(([label, each]) => make("span", { cls: "under" }, label.replaceAll("_", " "), " ", pips(each), " ")))))),
+      found.more > 0 && make("p", { cls: "note" }, `${number(found.more)} more aren't shown here.`),
+      found.spoilt.length > 0 && make("p", { cls: "note" }, `Nothing could be seen under ${found.spoilt.join(", ")}.`),
+      block("What was tried", false, make("dl", { cls: "hashes" }, found.tried.flatMap(([state, labels]) => [make("dt", {}, state), make("dd", {}, labels.map((label) => label.replaceAll("_", " ")).join(", "))])),
+        make("p", { cls: "muted" }, found.stable.map(([state, count]) => `${plural(count, "stable test")} ${state} the fix`).join(", ") + ".")));
+  }
+
+  function strength(task) {
+    const found = task.wrongFixes;
+    if (!found) return panel("strength", "Strength", null, make("p", { cls: "muted" }, "Not measured."));
+    return panel("strength", "Strength", task.strength !== null && make("b", {}, share(task.strength)), make("p", {}, found.said + "."),
+      testTable("Wrong fixes by kind", ["wrong fix", "rejected", "passed"], found.kinds.map(([kind, rejected, passed]) => make("tr", {},
+        make("td", { cls: "left" }, kind), make("td", { cls: "left" }, number(rejected)), make("td", { cls: "left" }, number(passed))))),
+      found.uncovered.length > 0 && block(`Changed lines that no hidden test runs · ${number(found.uncovered.length)}`, false, pre(found.uncovered.join("\n"), "Lines that no test runs", "wrap")),
+      found.survivors.length > 0 && make("div", { cls: "block" }, make("h3", {}, `Wrong fixes that pass · ${number(found.survivors.length)}`), make("p", { cls: "muted" }, "Each patch is from the right fix to the wrong one."),
+        found.survivors.map(([what, place, fate, patch]) => block(`${what} · ${place} · ${fate}`, found.survivors.length <= 3, diff(patch)))));
+  }
+
   function environment(env) {
     const lines = env.lock.text.split("\n").filter((line) => /^[A-Za-z0-9]/.test(line)).length;
     return panel("environment", "Environment", null, facts(env.facts),
@@ -305,7 +336,7 @@
     const near = built.tasks?.ids().length ? built.tasks.ids() : lists.tasks;
     const here = near.findIndex((other) => other.id === id);
     const turn = (other, label) => other && make("a", { href: "#/task/" + encodeURIComponent(other.id), title: other.id }, label);
-    const sections = [["statement", "Statement"], ["gold", "Gold patch"], ["test", "Test patch"], ["tests", "Tests"], ["environment", "Environment"], ["proof", "Proof"]];
+    const sections = [["statement", "Statement"], ["gold", "Gold patch"], ["test", "Test patch"], ["tests", "Tests"], ["strength", "Strength"], ["stability", "Stability"], ["environment", "Environment"], ["proof", "Proof"]];
     host.append(
       make("div", { cls: "crumbs" }, make("a", { href: "#/tasks" }, "Tasks"), make("span", {}, task.repo), make("span", { cls: "turn" }, turn(here > 0 && near[here - 1], "← previous"), turn(here >= 0 && near[here + 1], "next →"))),
       make("h1", { tabindex: "-1", dir: "auto" }, task.title),
@@ -313,7 +344,7 @@
       make("div", { cls: "jump", role: "navigation", "aria-label": "Sections" }, sections.map(([name, label]) => make("button", { type: "button", onclick: () => { const head = find(`#${name}`, host); head.scrollIntoView(); find("h2", head).focus({ preventScroll: true }); } }, label))),
       make("div", { cls: "panel" }, facts(task.facts)), statement(task),
       panel("gold", "Gold patch", null, diff(task.gold)), panel("test", "Test patch", null, diff(task.test)),
-      tests(task), environment(task.environment), proof(task));
+      tests(task), strength(task), stability(task), environment(task.environment), proof(task));
     return task.id;
   }
 

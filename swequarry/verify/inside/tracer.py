@@ -1,17 +1,23 @@
-"""Note which lines of some files the tests run, and where each of some lines leads to.
+"""Note which lines of some files the tests run, which test runs which, and where each of some lines leads to.
 
 Runs inside the sandbox under Python 3.6 and later; see the package's docstring.
 
 Only frames of these files are followed line by line. What is found goes out as one marked line of output,
 because it is no part of a report: nobody is judged by it. Where tests start processes of their own, or
 take the tracing away, more may have run than is seen, which is said.
+
+What runs while a module is imported, or while a test is set up or torn down, may serve other tests too: such
+lines are `shared`.
 """
 # ruff: noqa: D102
 
+import base64
 import json
 import os
 import sys
 import threading
+import time
+import zlib
 
 ENTRY, EXIT = -1, -2
 STARTS = frozenset(["os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"])
@@ -19,23 +25,49 @@ HARMLESS = frozenset(["cc", "file", "gcc", "git", "ld", "ldconfig", "lsb_release
 
 
 class Traced:
-    """What was seen so far: arcs by file, as pairs of line numbers."""
+    """What was seen so far: arcs by file, as pairs of line numbers, and the tests that ran each line."""
 
     def __init__(self, wanted):
         self.wanted = {os.path.realpath(path): path for path in wanted}
+        self.lines = {path: frozenset(lines) for path, lines in wanted.items()}
         self.arcs = {path: set() for path in wanted}
+        self.now = {path: set() for path in wanted}
+        self.reach = {path: {} for path in wanted}
+        self.shared = {path: set() for path in wanted}
+        self.tests = []
+        self.seconds = []
+        self.clock, self.began = time.perf_counter, 0.0
         self.known = {}
         self.whole = hasattr(sys, "addaudithook")
 
     def find(self, name):
         path = self.wanted.get(os.path.realpath(name))
-        self.known[name] = None if path is None else self.arcs[path]
-        return self.known[name]
+        self.known[name] = path
+        return path
 
     def begin(self, frame, event, arg):  # noqa: ARG002
         name = frame.f_code.co_filename
-        arcs = self.known[name] if name in self.known else self.find(name)
-        return None if arcs is None else follow(arcs)
+        path = self.known[name] if name in self.known else self.find(name)
+        return None if path is None else follow(self.arcs[path], self.now[path])
+
+    def turn(self, test=None, shared=True):  # noqa: FBT002
+        """Book what ran since the last turn: on the newest test if one runs, and as shared if it may be."""
+        for path, lines in self.now.items():
+            kept = lines & self.lines[path]
+            lines.clear()
+            if shared:
+                self.shared[path] |= kept
+            for line in kept if self.tests and self.began else ():
+                self.reach[path].setdefault(line, set()).add(len(self.tests) - 1)
+        if test is not None:
+            self.tests.append(test)
+            self.began = self.clock()
+
+    def close(self):
+        """Book what ran in the tear-down of the newest test, which ends."""
+        self.turn()
+        self.seconds.append(round(self.clock() - self.began, 3))
+        self.began = 0.0
 
     def hear(self, event, args):
         if event in STARTS:
@@ -58,7 +90,7 @@ class Traced:
         threading.settrace(None)
 
 
-def follow(arcs):
+def follow(arcs, lines):
     """Return a function that follows one frame."""
     last, raised = ENTRY, False
 
@@ -66,6 +98,7 @@ def follow(arcs):
         nonlocal last, raised
         if event == "line":
             arcs.add((last, frame.f_lineno))
+            lines.add(frame.f_lineno)
             last, raised = frame.f_lineno, False
         elif event == "exception":
             raised = True
@@ -81,7 +114,18 @@ def tracing(settings, adapter):
     wanted = settings["lines"]
 
     def run_tracing(session, files):
-        traced, out, end = Traced(wanted), os.dup(1), session.end
+        traced, out, begin, phase, end = Traced(wanted), os.dup(1), session.begin, session.phase, session.end
+
+        def tell_begin(test):
+            traced.turn(test)
+            begin(test)
+
+        def tell_phase(test, when, outcome, xfail=False, detail="", error=""):  # noqa: FBT002
+            if when == "teardown":
+                traced.close()
+            else:
+                traced.turn(shared=when == "setup")
+            phase(test, when, outcome, xfail, detail, error)
 
         def tell_end(status):
             traced.stop()
@@ -89,13 +133,23 @@ def tracing(settings, adapter):
             for path, lines in wanted.items():
                 kept = frozenset(lines)
                 found[path] = sorted(arc for arc in traced.arcs[path] if kept.intersection(arc))
-            line = settings["mark"] + json.dumps({"arcs": found, "whole": traced.whole})
-            data = ("\n" + line + "\n").encode("ascii")
+            told = {"arcs": found, "whole": traced.whole, "tests": traced.tests, "seconds": traced.seconds}
+            told["reach"] = {
+                path: {line: sorted(tests) for line, tests in lines.items()}
+                for path, lines in traced.reach.items()
+            }
+            told["shared"] = {path: sorted(lines) for path, lines in traced.shared.items()}
+            packed = base64.b64encode(zlib.compress(json.dumps(told).encode("ascii")))
+            data = b"\n" + settings["mark"].encode("ascii") + packed + b"\n"
             while data:
                 data = data[os.write(out, data) :]
             end(status)
 
-        session.end = tell_end
+        session.begin, session.phase, session.end = tell_begin, tell_phase, tell_end
+        try:
+            import pytest  # noqa: F401, PLC0415 (following its own modules while they load takes long)
+        except BaseException:
+            pass
         traced.start()
         return adapter(session, files)
 
