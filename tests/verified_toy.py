@@ -16,8 +16,7 @@ from swequarry.errors import SandboxError
 from swequarry.pipeline.stage import Stage, StageItem, StageResult, run_stage
 from swequarry.pipeline.stages.checks import ChecksInput
 from swequarry.pipeline.stages.house import House
-from swequarry.pipeline.stages.snapshot import base_key
-from swequarry.pipeline.stages.worlds import environment_key
+from swequarry.pipeline.stages.worlds import base_key, environment_key
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import (
     BlobHash,

@@ -1,26 +1,21 @@
 """Opens a verified task of a workspace for grading: its world is found and asked once for all."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
 
 from swequarry.errors import InputError
 from swequarry.ledger.queries import accepted_of_stage
 from swequarry.pipeline.reasons import find_task
-from swequarry.pipeline.reporting import last_run, tasks_of
-from swequarry.pipeline.stages.environment import environment_world
+from swequarry.pipeline.reporting import SNAPSHOT, last_run, tasks_of
 from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
-from swequarry.pipeline.stages.snapshot import SnapshotStage
+from swequarry.pipeline.stages.worlds import world_named
 from swequarry.records import Snapshot, Task
 from swequarry.sandbox.contract import World
 from swequarry.verify.candidate import Case
 from swequarry.verify.rig import Rig
 from swequarry.verify.survey import Survey, survey
-
-Room = TypeVar("Room")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,40 +42,6 @@ class OpenTask:
             yield rig, replace(case, canaries=verifier.canaries, held_out=verifier.held_out)
 
 
-class Rooms(Generic[Room]):
-    """Rooms that threads enter in turn: one that nobody is in is used again, and all are left by `close`."""
-
-    def __init__(self, make: Callable[[], AbstractContextManager[Room]]) -> None:
-        self._make = make
-        self._lock = threading.Lock()
-        self._free: list[Room] = []
-        self._held = ExitStack()
-
-    @contextmanager
-    def enter(self) -> Iterator[Room]:
-        """Yield a room that no other thread is in; a new one where all are taken.
-
-        Raises:
-            PatchError, GitError, StorageError, RepositoryError: as `OpenTask.room`.
-        """
-        with self._lock:
-            room = self._free.pop() if self._free else None
-        if room is None:
-            made = self._make()
-            room = made.__enter__()
-            with self._lock:
-                self._held.push(made)
-        try:
-            yield room
-        finally:
-            with self._lock:
-                self._free.append(room)
-
-    def close(self) -> None:
-        """Leave all rooms; nobody is in one."""
-        self._held.close()
-
-
 def open_task(house: House, name: str | None = None) -> OpenTask:
     """Open a task of the newest run by its id or a unique part of it; the first one where none is named.
 
@@ -95,9 +56,19 @@ def open_task(house: House, name: str | None = None) -> OpenTask:
             f"{task.instance_id} was verified in {environment.backend}, but the newest run's settings name "
             f"{house.backend.name}; run it again with these settings"
         )
-    world = environment_world(house, task.candidate, _snapshot_of(house, task), environment)
+    world = _world_of(house, task)
     found = survey(house.backend, world, environment.recipe, house.test_limits)
     return OpenTask(house=house, task=task, world=world, survey=found)
+
+
+def _world_of(house: House, task: Task) -> World:
+    snapshot = _snapshot_of(house, task)
+    world = world_named(house, snapshot, task.environment)
+    if house.backend.has_world(world.key):
+        return world
+    from swequarry.pipeline.stages.environment import environment_world  # noqa: PLC0415 - seldom needed, and slow
+
+    return environment_world(house, task.candidate, snapshot, task.environment)
 
 
 def _first_task(house: House) -> Task:
@@ -111,7 +82,7 @@ def _first_task(house: House) -> Task:
 
 
 def _snapshot_of(house: House, task: Task) -> Snapshot:
-    for _, value in accepted_of_stage(house.workspace.ledger, SnapshotStage.name, item=task.instance_id):
+    for _, value in accepted_of_stage(house.workspace.ledger, SNAPSHOT, item=task.instance_id):
         snapshot = Snapshot.from_json(value)
         if snapshot.content_hash() == task.provenance.snapshot:
             return snapshot

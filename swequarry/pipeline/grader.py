@@ -10,14 +10,16 @@ works on it has a room of its own. What the machinery breaks is tried again and 
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
-from swequarry.pipeline.graded_task import OpenTask, Rooms, open_task
+from swequarry.errors import UsageError
+from swequarry.pipeline.graded_task import OpenTask, open_task
+from swequarry.pipeline.rooms import Rooms
 from swequarry.pipeline.stages.house import House
 from swequarry.records import ContentHash, Record, Task, TestId, TestOutcome, sha256_hex
 from swequarry.verify.candidate import Case
@@ -88,7 +90,9 @@ class _Warm:
 class Grader:
     """Grades patches for the tasks of a run, `workers` at a time; further calls wait for their turn.
 
-    Made for one event loop or any number of threads. `house` is `house_of_last_run(workspace)`.
+    Made for any number of event loops and threads. `house` is `house_of_last_run(workspace)`. A context
+    manager: who leaves it in good order waits for what is being graded, who leaves it by an exception waits
+    only for runs under way.
     """
 
     def __init__(self, house: House, *, workers: int = 2) -> None:
@@ -97,6 +101,7 @@ class Grader:
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
         self._warm: OrderedDict[str, _Warm] = OrderedDict()
+        self._stopped = threading.Event()
 
     async def __aenter__(self) -> Self:
         """Return itself."""
@@ -106,28 +111,55 @@ class Grader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Wait for what is being graded, and leave all rooms."""
+        if error is not None:
+            self._stopped.set()
         await asyncio.to_thread(self.close)
 
-    async def grade(self, task: str, patch: bytes) -> Graded:
+    async def grade(self, task: str, patch: bytes | str) -> Graded:
         """Return what comes of a patch for a task, named by its id or a unique part of it.
+
+        The event loop is never held up. A call that is cancelled while it waits for its turn costs nothing;
+        later, the run under way goes on to its end or limit, and nothing is run after it.
 
         Raises:
             InputError: there is no such task.
             StorageError, SandboxError, GitError, RepositoryError: the task can't be opened.
+            UsageError: the grader was closed before the call's turn came.
+            StoppedError: the grader was left by an exception while this was being graded.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self.grade_now, task, patch)
+        given_up = threading.Event()
+        try:
+            work = self._pool.submit(self.grade_now, task, patch, given_up.is_set)
+        except RuntimeError as error:
+            raise UsageError("this grader is closed; make another one") from error
+        try:
+            return await asyncio.wrap_future(work)
+        except asyncio.CancelledError:
+            if work.cancelled() and not _is_cancelled():
+                raise UsageError("the grader was closed before this call's turn came") from None
+            raise
+        finally:
+            given_up.set()
 
-    def grade_now(self, task: str, patch: bytes) -> Graded:
-        """Do what `grade` does, in the calling thread."""
+    def grade_now(
+        self, task: str, patch: bytes | str, given_up: Callable[[], bool] = lambda: False
+    ) -> Graded:
+        """Do what `grade` does, in the calling thread; no run is begun once `given_up` says so.
+
+        Raises:
+            StoppedError: it was given up, or the grader was left by an exception.
+            InputError, StorageError, SandboxError, GitError, RepositoryError: as `grade`.
+        """
+        data = patch.encode("utf-8", "surrogateescape") if isinstance(patch, str) else patch
         with self._task(task) as warm:
-            if not patch.strip():
+            if not data.strip():
                 return without_patch(warm.opened.task)
-            done = self._grade(warm, patch)
+            done = self._grade(warm, data, given_up)
             for _ in range(_TRIES - 1):
                 if done.verdict is not Verdict.INFRA_FAILED:
                     break
-                done = self._grade(warm, patch)
-            return graded(warm.opened.task, patch, done)
+                done = self._grade(warm, data, given_up)
+            return graded(warm.opened.task, data, done)
 
     def gold_of(self, task: str) -> bytes:
         """Return the gold patch of a task.
@@ -139,31 +171,53 @@ class Grader:
             return self._house.workspace.blobs.get(warm.opened.task.candidate.gold_patch)
 
     def close(self) -> None:
-        """Wait for what is being graded, and leave all rooms; nothing can be graded afterwards."""
+        """Wait for what is being graded, and leave all rooms; nothing can be graded afterwards.
+
+        Calls that wait for their turn are cancelled.
+        """
         self._pool.shutdown(wait=True, cancel_futures=True)
         while self._warm:
             self._warm.popitem()[1].rooms.close()
 
-    def _grade(self, warm: _Warm, patch: bytes) -> Grade:
-        with warm.rooms.enter() as (rig, case):
-            return grade(rig, case, patch)
+    def _grade(self, warm: _Warm, patch: bytes, given_up: Callable[[], bool]) -> Grade:
+        with warm.rooms.enter() as stay:
+            rig, case = stay.room
+            rig = replace(rig, stopped=lambda: given_up() or self._stopped.is_set())
+            done = grade(rig, case, patch)
+            stay.spoilt = done.verdict is Verdict.INFRA_FAILED
+            return done
 
     @contextmanager
     def _task(self, name: str) -> Iterator[_Warm]:
-        with self._lock:
-            opening = self._opening.setdefault(name, threading.Lock())
-        with opening:
-            warm = self._entered(name)
-            if warm is None:
-                warm = _Warm.of(open_task(self._house, name))
-                with self._lock:
-                    self._warm[name] = warm
+        warm = self._entered(name) or self._opened(name)
         self._cool()
         try:
             yield warm
         finally:
             with self._lock:
                 warm.users -= 1
+
+    def _opened(self, name: str) -> _Warm:
+        """Open a task, one thread for all that want it."""
+        with self._lock:
+            opening = self._opening.setdefault(name, threading.Lock())
+        with opening:
+            warm = self._entered(name)
+            if warm is None:
+                try:
+                    warm = self._kept(name, _Warm.of(open_task(self._house, name)))
+                finally:
+                    with self._lock:
+                        self._opening.pop(name, None)
+            return warm
+
+    def _kept(self, name: str, warm: _Warm) -> _Warm:
+        """Return the warm task of a name: this one, unless another thread was faster."""
+        with self._lock:
+            known = self._warm.setdefault(name, warm)
+            if known is not warm:
+                known.users += 1
+            return known
 
     def _entered(self, name: str) -> _Warm | None:
         """Return a warm task that stays so until its user leaves, None where it isn't warm."""
@@ -181,6 +235,12 @@ class Grader:
             cold = [self._warm.pop(key) for key in idle[: max(0, len(self._warm) - _WARM_TASKS)]]
         for one in cold:
             one.rooms.close()
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancelled the task that runs this."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def without_patch(task: Task) -> Graded:

@@ -1,7 +1,8 @@
 """What a workspace knows of the environment of one item: candidate, snapshot, result, and the story of it.
 
 Read from the ledger under the keys that the newest run's settings give; where those name nothing (the
-settings or the program changed since) the newest try of the item counts.
+settings or the program changed since) the newest try of the item counts. Stages are loaded where their keys
+are needed: they bring the whole line along, and grading asks for nothing but the house.
 """
 
 import json
@@ -15,15 +16,11 @@ from swequarry.ledger.attempts import Attempt, AttemptStatus
 from swequarry.ledger.keys import StageKey, StoredValue
 from swequarry.ledger.queries import accepted_of_stage, attempts_of
 from swequarry.outcome import Accepted
-from swequarry.pipeline.line import joint_hash
 from swequarry.pipeline.reasons import explain, resolve_item
 from swequarry.pipeline.reporting import last_run
 from swequarry.pipeline.stage import Stage
-from swequarry.pipeline.stages.environment import EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
-from swequarry.pipeline.stages.mine import MineStage
 from swequarry.pipeline.stages.search_story import OBSERVED, SearchStory
-from swequarry.pipeline.stages.snapshot import SnapshotStage
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import BlobHash, Candidate, ContentHash, Environment, Snapshot
 
@@ -67,7 +64,7 @@ def know_item(house: House, name: str) -> KnownItem:
     item = resolve_item(workspace, name)
     tries = attempts_of(workspace.ledger, [item])
     best: KnownItem | None = None
-    for _, value in accepted_of_stage(workspace.ledger, MineStage.name, item=item):
+    for _, value in accepted_of_stage(workspace.ledger, "mine", item=item):
         known = _know(house, item, Candidate.from_json(value), tries)
         if best is None or _newest(known) > _newest(best):
             best = known
@@ -81,6 +78,10 @@ def _newest(known: KnownItem) -> int:
 
 
 def _know(house: House, item: str, candidate: Candidate, tries: Sequence[Attempt]) -> KnownItem:
+    from swequarry.pipeline.line import joint_hash  # noqa: PLC0415 - see the top of the file
+    from swequarry.pipeline.stages.environment import EnvironmentStage, with_override  # noqa: PLC0415
+    from swequarry.pipeline.stages.snapshot import SnapshotStage  # noqa: PLC0415
+
     ledger = house.workspace.ledger
     frozen = _chosen(tries, key_of(SnapshotStage(house), candidate.content_hash()))
     result = ledger.result(frozen) if frozen else None

@@ -8,8 +8,8 @@ from pathlib import Path
 from swequarry.errors import SandboxError
 from swequarry.ledger.queries import accepted_of_stage
 from swequarry.pipeline.stages.environment import EnvironmentStage
-from swequarry.pipeline.stages.snapshot import SnapshotStage, base_key
-from swequarry.pipeline.stages.worlds import environment_key
+from swequarry.pipeline.stages.snapshot import SnapshotStage
+from swequarry.pipeline.stages.worlds import base_key, environment_key
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Environment, Snapshot
 from swequarry.sandbox.contract import SandboxBackend

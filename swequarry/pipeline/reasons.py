@@ -13,8 +13,7 @@ from swequarry.ledger.queries import accepted_of_stage, attempts_of
 from swequarry.ledger.runs import Ending
 from swequarry.outcome import REJECT_MEANING, Accepted, Failed, RejectCode, Rejected
 from swequarry.pipeline.item_log import log_path
-from swequarry.pipeline.reporting import last_run
-from swequarry.pipeline.stages.checks import ChecksStage
+from swequarry.pipeline.reporting import CHECKS, last_run
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Checks, Task, Verifier
 from swequarry.report.measured import say_stability, say_strength
@@ -138,7 +137,7 @@ def say_checks(verifier: Verifier) -> str:
 
 def _left_out(workspace: Workspace, item: str, task: Task) -> tuple[str, ...]:
     """Return which checks weren't made for a task, and why."""
-    for _, value in accepted_of_stage(workspace.ledger, ChecksStage.name, item=item):
+    for _, value in accepted_of_stage(workspace.ledger, CHECKS, item=item):
         checks = Checks.from_json(value)
         if checks.content_hash() == task.provenance.checks:
             return checks.left_out

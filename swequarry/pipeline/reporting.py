@@ -1,4 +1,7 @@
-"""What a run's ledger says, as the report wants it."""
+"""What a run's ledger says, as the report wants it.
+
+Stages go by their names here: whoever reads a ledger, as grading does, needn't load what they work with.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,9 +13,6 @@ from swequarry.ledger.attempts import Attempt, AttemptStatus
 from swequarry.ledger.queries import attempts_of
 from swequarry.ledger.runs import Ending, Run
 from swequarry.outcome import Accepted, Failed, Rejected
-from swequarry.pipeline.line import LAST_STAGE
-from swequarry.pipeline.spending import POLICY
-from swequarry.pipeline.stages.snapshot import SnapshotStage
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Snapshot, Task
 from swequarry.report.model import (
@@ -26,18 +26,21 @@ from swequarry.report.model import (
     Timing,
 )
 
+POLICY = "policy"
+"""What stands for a stage in the books of what wasn't tried."""
 SPARED = StageInfo(name=POLICY, title="Within the policy")
 """Stands in the funnel of runs in which a policy stopped a repository."""
+SNAPSHOT, CHECKS = "snapshot", "checks"
 STAGES = (
     StageInfo(name="mine", title="Mined"),
-    StageInfo(name="snapshot", title="Frozen"),
+    StageInfo(name=SNAPSHOT, title="Frozen"),
     StageInfo(name="environment", title="Environment built"),
     StageInfo(name="verify", title="Verified"),
     StageInfo(name="seal", title="Sealed"),
     StageInfo(name="stability", title="Perturbed"),
-    StageInfo(name="checks", title="Checks made"),
+    StageInfo(name=CHECKS, title="Checks made"),
     StageInfo(name="strength", title="Wrong fixes tried"),
-    StageInfo(name=LAST_STAGE, title="Assessed"),
+    StageInfo(name="assess", title="Assessed"),
 )
 
 
@@ -163,7 +166,7 @@ class Reporter:
 
     def _snapshot(self, item: str) -> Snapshot | None:
         for attempt in reversed(self._attempts.get(item, [])):
-            if attempt.key.stage == SnapshotStage.name and attempt.status is AttemptStatus.DONE:
+            if attempt.key.stage == SNAPSHOT and attempt.status is AttemptStatus.DONE:
                 outcomes = self._workspace.ledger.result(attempt.key) or ()
                 for found in outcomes:
                     if isinstance(found.outcome, Accepted):

@@ -10,7 +10,8 @@ from functools import partial
 from typing import assert_never
 
 from swequarry.errors import GitError, PatchError
-from swequarry.pipeline.graded_task import OpenTask, Rooms
+from swequarry.pipeline.graded_task import OpenTask
+from swequarry.pipeline.rooms import Rooms
 from swequarry.verify.attacks import HONEST, Attack, Target, attacks
 from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, Verdict, grade
@@ -73,13 +74,15 @@ def self_test(
     """
     first = SUITE[0]
     with closing(Rooms(partial(_room, task))) as rooms:
-        with rooms.enter() as (rig, case, target):
+        with rooms.enter() as stay:
+            rig, case, target = stay.room
             gold, longest_s = _try(first, rig, case, target)
         tell(gold)
         wall_s = max(_SLOW_S, _SLOW * longest_s)
 
         def work(solver: Solver) -> SolverResult:
-            with rooms.enter() as (rig, case, target):
+            with rooms.enter() as stay:
+                rig, case, target = stay.room
                 limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, wall_s))
                 own = rig if solver.honest else replace(rig, limits=limits)
                 found, _ = _try(solver, own, case, target)

@@ -19,9 +19,8 @@ from swequarry.ledger.queries import ending_of
 from swequarry.ledger.runs import Ending
 from swequarry.outcome import Accepted, RejectCode, Rejected
 from swequarry.pipeline.item_queue import Admission
+from swequarry.pipeline.reporting import POLICY
 
-POLICY = "policy"
-"""What stands for a stage in the books of what wasn't tried."""
 _STAGES_BEFORE_A_BUILD = frozenset({"mine", "snapshot", POLICY})
 _OF_THE_REPOSITORY = frozenset(
     {

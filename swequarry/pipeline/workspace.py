@@ -35,6 +35,12 @@ def default_cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "swequarry"
 
 
+def _cache_of_newest_run(ledger: Ledger) -> Path | None:
+    runs = ledger.runs()
+    named = runs[-1].settings.get("cache") if runs else None
+    return Path(named) if named else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
     """Where one run keeps what it decides, and where it shares what can be made again."""
@@ -47,6 +53,8 @@ class Workspace:
     @classmethod
     def open(cls, settings: Settings, *, create: bool = True) -> Self:
         """Open the workspace that the settings name.
+
+        Who opens what is there, and names no cache, means the one that its newest run worked with.
 
         Raises:
             InputError: it isn't there and `create` is off.
@@ -61,8 +69,9 @@ class Workspace:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"can't make the workspace {root}: {error.strerror}") from error
-        cache = (settings.cache or default_cache()).absolute()
         ledger = Ledger.open(root / LEDGER_NAME, create=create)
+        known = None if create else _cache_of_newest_run(ledger)
+        cache = (settings.cache or known or default_cache()).absolute()
         return cls(root=root, cache=cache, ledger=ledger, blobs=BlobStore(root / "blobs"))
 
     @property

@@ -6,7 +6,6 @@ from typing import assert_never
 from swequarry.config import SandboxSettings
 from swequarry.sandbox.bubblewrap import BubblewrapBackend
 from swequarry.sandbox.contract import SandboxBackend
-from swequarry.sandbox.docker_backend import DockerBackend
 
 
 def open_backend(settings: SandboxSettings, store: Path) -> SandboxBackend:
@@ -19,6 +18,8 @@ def open_backend(settings: SandboxSettings, store: Path) -> SandboxBackend:
         case "bubblewrap":
             return BubblewrapBackend(store / "bubblewrap")
         case "docker":
+            from swequarry.sandbox.docker_backend import DockerBackend  # noqa: PLC0415 - brings an HTTP client along
+
             return DockerBackend(store / "docker", settings.base_image, settings.runtime)
         case never:
             assert_never(never)

@@ -293,6 +293,9 @@ def grade(rig: Rig, case: Case, work: bytes | Path) -> Grade:
     """Return what becomes of a candidate's work: a patch, or a folder of plain files. Raises nothing for it.
 
     The empty patch is graded like any other. A candidate that fails costs one run, one that passes three.
+
+    Raises:
+        StoppedError: the rig was stopped on the way.
     """
     try:
         rig, world = rig.surveyed(case.recipe)

@@ -19,11 +19,15 @@ _TRIES = 2
 """A run that the machinery spoilt is done once more before that is all there is to say."""
 
 
+class StoppedError(Exception):
+    """Nobody waits for what these runs would say any more; it tells nothing of candidate or machinery."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
     """A world to run in, with what it takes: workbench, backend, limits of one run, blobs by hash.
 
-    `survey` says what the pristine world offers; `surveyed` asks it.
+    `survey` says what the pristine world offers; `surveyed` asks it. No run is begun once `stopped` says so.
     """
 
     world: World
@@ -33,6 +37,7 @@ class Rig:
     get_blob: Callable[[BlobHash], bytes]
     test_timeout_s: float = 300.0
     survey: Survey | None = None
+    stopped: Callable[[], bool] = lambda: False
 
     def surveyed(self, recipe: Recipe) -> tuple["Rig", Survey]:
         """Return a rig whose world was asked, and the answer.
@@ -55,7 +60,10 @@ class Rig:
 
         Raises:
             SandboxError: the machinery broke, twice.
+            StoppedError: nobody waits for it any more.
         """
+        if self.stopped():
+            raise StoppedError
         guard = self.survey.guard(recipe.test_framework) if self.survey is not None else ""
         options = replace(more, seed=seed, test_timeout_s=self.test_timeout_s, guard=guard)
         return _again(

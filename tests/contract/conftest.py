@@ -1,15 +1,16 @@
 """Fixtures of the contract tests: one toy task in an image for all, and Harbor."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from harnesses import COMPOSE, HARBOR, NUMBERS, TAG, Harbor, tool
+from harnesses import NUMBERS, TAG, tools
 from toy_image import ToyImage, toy_image
 
-from tests.integration.conftest import docker_base_image
+from benchmarks.harnesses import Program
+from benchmarks.harnesses import harbor as make_harbor
+from swequarry.errors import InputError
+from tests.integration.conftest import docker_base_image, skip_or_fail
 
 
 @pytest.fixture(scope="session")
@@ -28,19 +29,13 @@ def toys(toy: ToyImage) -> dict[str, ToyImage]:
 
 
 @pytest.fixture(scope="session")
-def harbor(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Harbor:
+def harbor(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Program:
     """Return Harbor with a `docker compose`: the engine's own, else one from the package index."""
     docker_base_image()  # skips where there is no engine
     cache = pytestconfig.cache
     assert cache is not None
-    binaries = tool(cache, "harbor", HARBOR, (3, 12))
-    home = tmp_path_factory.mktemp("harbor")
-    env = {**os.environ, "HOME": str(home), "DOCKER_BUILDKIT": "0"}
-    if subprocess.run(["docker", "compose", "version"], check=False, capture_output=True).returncode != 0:
-        compose = tool(cache, "compose", COMPOSE, (3, 9)).parent
-        (program,) = compose.glob("lib/python3*/site-packages/compose/docker-compose")
-        plugins = home / "docker" / "cli-plugins"
-        plugins.mkdir(parents=True)
-        (plugins / "docker-compose").symlink_to(program)
-        env["DOCKER_CONFIG"] = str(home / "docker")
-    return Harbor(binaries / "harbor", env)
+    try:
+        return make_harbor(tools(cache), tmp_path_factory.mktemp("harbor"))
+    except InputError as error:
+        skip_or_fail("index", str(error))
+        raise

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from harnesses import TAG
 
+from benchmarks.harnesses import without_network_mode
 from swequarry.config import ExportSettings
 from swequarry.export.adapters.harbor import HarborExporter
 from swequarry.export.interface import ImageReference, Surroundings
@@ -41,10 +42,7 @@ def rewards(harbor, toy, tmp_path_factory):
     for mode, shared in (("separate", False), ("shared", True)):
         task = write(toy, folder / mode, shared=shared)
         # Harbor enforces this with an image that only a registry has; the rest is as it was written.
-        settings = task / "task.toml"
-        text = settings.read_text()
-        assert 'network_mode = "no-network"\n' in text
-        settings.write_text(text.replace('network_mode = "no-network"\n', ""))
+        without_network_mode(task)
     job = {
         "job_name": "contract",
         "jobs_dir": str(folder / "jobs"),

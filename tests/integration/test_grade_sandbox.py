@@ -1,21 +1,30 @@
 """Grading in real sandboxes: the same verdicts, and what only a sandbox can show."""
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import Bench
+from task_factory import Blobs as TaskBlobs
+from task_factory import make_task
 from test_verify_sandbox import runner_files
-from toy_task import BASE, RememberingRig, Toy, contents, toy_task, write_tree
+from toy_task import BASE, GOLD, RememberingRig, Toy, contents, toy_task, write_tree
 
 from swequarry.git.trees import TreeWorkbench
+from swequarry.pipeline import grader
+from swequarry.pipeline.grader import Graded, Grader
 from swequarry.sandbox.contract import ENVIRONMENT, Command, Limits
 from swequarry.verify.attacks import HONEST, Attack, Target, attacks
+from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, Verdict, grade
 from swequarry.verify.proofs import prove
+from swequarry.verify.rig import Rig
 
 pytestmark = pytest.mark.timeout(1800)
 WORKERS = 2
@@ -122,3 +131,39 @@ def test_every_honest_solution_is_accepted_in_a_sandbox(toy: Toy, control) -> No
 def test_folder_of_a_solver_is_graded_in_a_sandbox(toy: Toy, tmp_path: Path) -> None:
     folder = write_tree(tmp_path / "work", contents(BASE))
     assert grade(toy.rig, toy.case, folder).verdict is Verdict.NOT_RESOLVED
+
+
+def test_many_gradings_at_once_give_each_its_own_verdict(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = make_task(
+        TaskBlobs(), fail_to_pass=tuple(toy.case.fail_to_pass), pass_to_pass=tuple(toy.case.pass_to_pass)
+    )
+
+    @contextmanager
+    def room() -> Iterator[tuple[Rig, Case]]:
+        with TreeWorkbench(toy.rig.bench._repository) as bench:
+            own = {field.name: getattr(toy.rig, field.name) for field in fields(Rig)}
+            yield Rig(**{**own, "bench": bench}), toy.case
+
+    monkeypatch.setattr(grader, "open_task", lambda _house, _name: SimpleNamespace(task=task, room=room))
+    target = Target(toy.rig.bench, toy.case)
+    gold, partial = (
+        contents(GOLD)[b"toy/money.py"],
+        contents(GOLD)[b"toy/money.py"].replace(b"a + b", b"a - b"),
+    )
+    texts = {"gold": gold, "partial": partial, "broken": b"syntax error\n"}
+    asked = [("gold", "partial", "broken", "empty")[n % 4] for n in range(16)]
+    patches = [
+        target.patch({"toy/money.py": texts[kind] + b"# %d\n" % n}) if kind in texts else b""
+        for n, kind in enumerate(asked)
+    ]
+
+    async def work() -> list[Graded]:
+        async with Grader(SimpleNamespace(), workers=4) as grading:  # type: ignore[arg-type]
+            return await asyncio.gather(*(grading.grade("toy", patch) for patch in patches))
+
+    found = asyncio.run(work())
+    credit = {"gold": 1.0, "partial": 4 / 6, "broken": 0.0, "empty": 0.0}
+    assert [(one.resolved, one.partial_credit) for one in found] == [
+        (kind == "gold", credit[kind]) for kind in asked
+    ]
+    assert len({one.patch_sha256 for one in found}) == 13

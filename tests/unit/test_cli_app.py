@@ -30,6 +30,16 @@ def test_help_and_a_typing_mistake_load_no_implementation():
     assert "Did you mean 'why'?" in done.stderr
 
 
+def test_grading_loads_nothing_that_mines_and_builds():
+    others = ("miner", "reconstruct", "docker", "numpy", "urllib3", "tree_sitter", "pyarrow", "jinja2")
+    code = (
+        "import sys\nimport swequarry.cli.grade_command\n"
+        f"print([name for name in {others!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_every_command_has_help_and_short_help_option():
     for name in COMMANDS:
         done = CliRunner().invoke(app, [name, "-h"])

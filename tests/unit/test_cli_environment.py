@@ -20,8 +20,8 @@ from swequarry.pipeline.stages.environment import EnvironmentStage, with_overrid
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
 from swequarry.pipeline.stages.search_story import OBSERVED, SearchStory, ToldTry
-from swequarry.pipeline.stages.snapshot import SnapshotStage, base_key
-from swequarry.pipeline.stages.worlds import environment_key
+from swequarry.pipeline.stages.snapshot import SnapshotStage
+from swequarry.pipeline.stages.worlds import base_key, environment_key
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import (
     ClosureAudit,

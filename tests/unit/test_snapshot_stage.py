@@ -12,7 +12,8 @@ from task_factory import Blobs, make_task
 from swequarry.errors import SandboxError
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.git.trees import TreeWorkbench
-from swequarry.pipeline.stages.snapshot import base_key, base_world, take
+from swequarry.pipeline.stages.snapshot import base_world, take
+from swequarry.pipeline.stages.worlds import base_key
 from swequarry.records import Candidate
 
 BROKEN = b"def read(stream):\n    return stream.read()\n"

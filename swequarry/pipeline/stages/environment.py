@@ -20,10 +20,10 @@ from swequarry.outcome import Accepted, Failed, Outcome, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.search_story import OBSERVED, SearchStory, ToldTry
-from swequarry.pipeline.stages.snapshot import base_key, base_world
+from swequarry.pipeline.stages.snapshot import base_world
 from swequarry.pipeline.stages.trees import facts_of
 from swequarry.pipeline.stages.trial import Trial
-from swequarry.pipeline.stages.worlds import deltas_of, environment_key, missing_objects
+from swequarry.pipeline.stages.worlds import deltas_of, missing_objects, world_named
 from swequarry.records import (
     Candidate,
     ContentHash,
@@ -88,7 +88,7 @@ def environment_world(
         WorldChangedError: what the lock names can't be had any more, or gives another environment.
         SandboxError: its interpreter isn't on this machine, a limit was met, or the sandbox broke.
     """
-    world = World(backend=house.backend.name, key=environment_key(base_key(snapshot), environment))
+    world = world_named(house, snapshot, environment)
     if house.backend.has_world(world.key):
         return world
     by_minor = {i.version.rpartition(".")[0]: i for i in reversed(house.backend.interpreters())}

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from swequarry.config import Settings
 from swequarry.git.mirrors import MirrorLocator
@@ -14,7 +15,9 @@ from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Record, RepoRef, sha256_hex
 from swequarry.sandbox.backends import open_backend
 from swequarry.sandbox.contract import Limits, SandboxBackend
-from swequarry.sandbox.index_proxy import IndexSource
+
+if TYPE_CHECKING:
+    from swequarry.sandbox.index_proxy import IndexSource
 
 _MB = 1024**2
 
@@ -57,8 +60,10 @@ class House:
         return Supplement(folder, repository)
 
     @cached_property
-    def index(self) -> IndexSource:
+    def index(self) -> "IndexSource":
         """The package index of the settings."""
+        from swequarry.sandbox.index_proxy import IndexSource  # noqa: PLC0415 - only builds talk HTTP
+
         settings = self.settings.environment
         return IndexSource(
             cache=self.workspace.index, index_url=settings.index_url, ca_bundle=settings.ca_bundle

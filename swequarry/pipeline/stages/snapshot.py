@@ -12,13 +12,9 @@ from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.trees import complete_base, scratch_folder
+from swequarry.pipeline.stages.worlds import base_key
 from swequarry.records import Candidate, ContentHash, Snapshot
 from swequarry.sandbox.contract import World
-
-
-def base_key(snapshot: Snapshot) -> str:
-    """Return the key of the world that a snapshot is stored as."""
-    return f"base-{snapshot.content_hash()}"
 
 
 def take(house: House, candidate: Candidate) -> Snapshot:
