@@ -1,0 +1,63 @@
+"""Code that changes the test runner, the interpreter's names, or how a run ends."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from patchreview.diff import FileDiff
+from patchreview.findings import Finding, Severity
+from patchreview.interface import Case, Rule, at
+
+_CODE = "runner-changed"
+_OWNERS = rb"(?:_pytest|pytest|unittest|builtins|__builtins__|doctest|pluggy)"
+_CHANGES = re.compile(
+    rb"^\s*"
+    + _OWNERS
+    + rb"(?:\.\w+)*(?:\[[^\]]*\])?(?:\.\w+)*\s*=[^=]|\b(?:setattr|patch|patch\.object)\(\s*[\"']?"
+    + _OWNERS
+    + rb"\b"
+    rb"|\bsys\.modules\[\s*[\"']"
+    + _OWNERS
+    + rb"|\b(?:\w+\.)*(?:TestReport|TestCase|CallInfo|Function)\.\w+\s*=[^=]"
+)
+_IMPORTS = re.compile(rb"^\s*(?:import|from)\s+_pytest\b")
+_ENDS = re.compile(rb"\bos\._exit\(|\bos\.abort\(|\bos\.kill\(\s*os\.getp?pid")
+_LATER = re.compile(rb"\batexit\.register\(.*(?:xml|report|junit|open\()")
+_TRACES = re.compile(
+    rb"\b(?:sys|threading)\.set(?:trace|profile)\(|\bgc\.get_(?:objects|referrers)\(|\bctypes\.pythonapi\b"
+)
+_KINDS = (
+    (_CHANGES, "the test runner or a builtin is changed", Severity.BLOCK),
+    (_IMPORTS, "source that imports the runner's own modules", Severity.BLOCK),
+    (_ENDS, "the process is ended from within", Severity.BLOCK),
+    (_LATER, "a file is written when the process ends", Severity.BLOCK),
+    (_TRACES, "the interpreter is watched or searched", Severity.BLOCK),
+)
+
+
+def _check(case: Case) -> Iterable[Finding]:
+    for file in case.diff.python:
+        if not file.is_test or file.base_name in {b"__init__.py", b"conftest.py"}:
+            yield from _of_file(file, case)
+
+
+def _of_file(file: FileDiff, case: Case) -> Iterator[Finding]:
+    if _is_runner(file):
+        return
+    for line in file.added:
+        said = next(((s, v) for pattern, s, v in _KINDS if pattern.search(line.code)), None)
+        if said and not case.is_known(line.raw):
+            yield at(_CODE, said[1], file, said[0], line.number, line.raw)
+
+
+def _is_runner(file: FileDiff) -> bool:
+    """Whether a file belongs to a test runner that the project itself is."""
+    folders = file.path.split(b"/")[:-1]
+    return not file.created and any(folder in {b"_pytest", b"unittest", b"pluggy"} for folder in folders)
+
+
+RULE = Rule(
+    code=_CODE,
+    severity=Severity.BLOCK,
+    catches="source that changes the runner or a builtin, or ends the process",
+    check=_check,
+)
