@@ -5,6 +5,7 @@ changed lines are marked. Rows count from 0 within a piece, lines from 1 within 
 tree-sitter's offsets are offsets of bytes, and a decoded text would move them.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ LARGEST_BYTES = 1 << 19
 LONGEST_LINE = 2000
 """Of longer lines only the beginning is looked at: they are data, and no expression may take its time."""
 
+_NOT_LF = re.compile(rb"[^\n]")
+_LONG_QUOTES = (b'"""', b"'''")
+_CODE_LINE = re.compile(
+    rb"^(?:import|from|return|def|class|if|elif|for|while|with|assert|raise|try|except|yield|async|await|del|pass)\b"
+    rb"|^[@#)\]}]|[\w\])] ?[-+*/|&%]?= ?\S|[(\[{,:]$|\w\(.*\)|^[\w.]+,$|^[\"'].*[\"'],?$"
+)
 _LANGUAGES = {
     b"py": "python",
     b"pyi": "python",
@@ -51,6 +58,13 @@ def language_of(path: bytes) -> str:
     return _LANGUAGES.get(path.rpartition(b".")[2].lower(), "")
 
 
+def _is_prose(head: bytes) -> bool:
+    """Whether more of the lines read like sentences than like Python."""
+    lines = [line.strip() for line in head.split(b"\n") if line.strip()]
+    code = sum(_CODE_LINE.search(line) is not None for line in lines)
+    return 2 * code < len(lines)
+
+
 class Piece:
     """A run of lines of one side of a file, some of which the patch touches."""
 
@@ -66,12 +80,20 @@ class Piece:
         return b"".join(line + b"\n" for line in self.lines)
 
     @cached_property
+    def _parsed(self) -> bytes:
+        """The source as it is parsed: a hunk may begin within a long text, of which it has only the end."""
+        source = self.source
+        first = min((q for q in _LONG_QUOTES if q in source), key=source.index, default=b"")
+        within = first and self.language == "python" and source.count(first) % 2
+        return first + source if within and _is_prose(source[: source.index(first)]) else source
+
+    @cached_property
     def root(self) -> Node | None:
         """The tree, None where there is no grammar or the piece is too large to be code that someone wrote."""
         if not self.language or len(self.source) > LARGEST_BYTES:
             return None
         try:
-            return parse(self.source, self.language).root_node
+            return parse(self._parsed, self.language).root_node
         except UsageError:
             return None
 
@@ -126,8 +148,7 @@ class Piece:
         spans = [(node.start_byte, node.end_byte) for node in self.of_type(*types)]
         if not spans:
             return self.lines
-        data = bytearray(self.source)
+        data = bytearray(self._parsed)
         for start, end in spans:
-            blank = b"".join(b"\n" if byte == 10 else b" " for byte in data[start:end])  # noqa: PLR2004
-            data[start:end] = blank
+            data[start:end] = _NOT_LF.sub(b" ", data[start:end])
         return bytes(data).split(b"\n")

@@ -25,12 +25,14 @@ _LATER = re.compile(rb"\batexit\.register\(.*(?:xml|report|junit|open\()")
 _TRACES = re.compile(
     rb"\b(?:sys|threading)\.set(?:trace|profile)\(|\bgc\.get_(?:objects|referrers)\(|\bctypes\.pythonapi\b"
 )
+_RUNNERS_OWN = 2
+"""So many of the kinds below are what a runner does to itself."""
 _KINDS = (
-    (_CHANGES, "the test runner or a builtin is changed", Severity.BLOCK),
-    (_IMPORTS, "source that imports the runner's own modules", Severity.BLOCK),
-    (_ENDS, "the process is ended from within", Severity.BLOCK),
-    (_LATER, "a file is written when the process ends", Severity.BLOCK),
-    (_TRACES, "the interpreter is watched or searched", Severity.BLOCK),
+    (_CHANGES, "the test runner or a builtin is changed"),
+    (_IMPORTS, "source that imports the runner's own modules"),
+    (_ENDS, "the process is ended from within"),
+    (_LATER, "a file is written when the process ends"),
+    (_TRACES, "the interpreter is watched or searched"),
 )
 
 
@@ -41,12 +43,11 @@ def _check(case: Case) -> Iterable[Finding]:
 
 
 def _of_file(file: FileDiff, case: Case) -> Iterator[Finding]:
-    if _is_runner(file):
-        return
+    kinds = _KINDS[_RUNNERS_OWN:] if _is_runner(file) else _KINDS
     for line in file.added:
-        said = next(((s, v) for pattern, s, v in _KINDS if pattern.search(line.code)), None)
+        said = next((said for pattern, said in kinds if pattern.search(line.code)), None)
         if said and not case.is_known(line.raw):
-            yield at(_CODE, said[1], file, said[0], line.number, line.raw)
+            yield at(_CODE, Severity.BLOCK, file, said, line.number, line.raw)
 
 
 def _is_runner(file: FileDiff) -> bool:
