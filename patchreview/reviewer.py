@@ -6,12 +6,13 @@ and blocks, since nobody can vouch for what wasn't looked at.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from patchreview.clock import Clock, OutOfTimeError
 from patchreview.diff import MAX_BYTES, MAX_FILES, Diff, ReadFile, read_diff
 from patchreview.findings import Finding, Severity, worst_first
 from patchreview.interface import NO_GROUND, Case, Ground, Rule
+from patchreview.measured import measures
 from patchreview.pieces import LARGEST_BYTES
 from patchreview.rules import all_rules
 from swequarry.errors import PatchError
@@ -88,13 +89,21 @@ def _applied(case: Case, rules: Sequence[Rule]) -> list[Finding]:
     found: list[Finding] = []
     for rule in rules:
         try:
-            found.extend(rule(case))
+            found.extend(_demoted(finding) for finding in rule(case))
         except OutOfTimeError:
             found.append(_stop(f"the review took too long and ended in the rule {rule.code}"))
             return found
         except (RecursionError, MemoryError, ValueError, LookupError, TypeError, AttributeError) as error:
             found.append(_stop(f"the rule {rule.code} broke on this patch: {type(error).__name__}: {error}"))
     return found
+
+
+def _demoted(finding: Finding) -> Finding:
+    """Return a finding that doesn't stop a patch where its rule was measured to be wrong too often."""
+    measure = measures().get(finding.rule)
+    if finding.severity is Severity.BLOCK and measure is not None and not measure.may_block:
+        return replace(finding, severity=Severity.WARN)
+    return finding
 
 
 def _bounded(found: Sequence[Finding]) -> Iterator[Finding]:

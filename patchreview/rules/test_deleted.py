@@ -7,7 +7,7 @@ from patchreview.diff import FileDiff
 from patchreview.findings import Finding, Severity
 from patchreview.interface import Case, Rule, at
 from patchreview.python import name_of, test_functions
-from swequarry.git.testpaths import is_test_module
+from swequarry.git.testpaths import PathRole, classify_path, is_test_module
 
 _CODE = "test-deleted"
 
@@ -15,11 +15,17 @@ _CODE = "test-deleted"
 def _check(case: Case) -> Iterable[Finding]:
     kept = {name for file in case.diff.python for name, _ in _tests(file, old=False)}
     for file in case.diff.files:
-        if not file.is_test:
+        if not any(classify_path(path) is PathRole.TEST for path in file.patch.paths):
             continue
         if file.deleted:
             severity = Severity.BLOCK if is_test_module(file.path) else Severity.WARN
             yield at(_CODE, severity, file, "the patch deletes a file of tests")
+        elif (
+            file.patch.status == "R"
+            and is_test_module(file.patch.old_path or b"")
+            and not is_test_module(file.path)
+        ):
+            yield at(_CODE, Severity.BLOCK, file, "a file of tests gets a name that no runner collects")
         elif file.language == "python":
             yield from _functions(file, kept)
 

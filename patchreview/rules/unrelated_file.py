@@ -17,7 +17,8 @@ def _check(case: Case) -> Iterable[Finding]:
     gold = case.ground.gold
     if gold is None:
         return
-    unrelated = [file for file in case.diff.files if file.is_source and not _is_tied(file, case)]
+    named = frozenset(_words_of(case))
+    unrelated = [file for file in case.diff.files if file.is_source and not _is_tied(file, case, named)]
     for file in unrelated:
         if file.path not in case.gold_paths and not file.created:
             yield at(_CODE, Severity.WARN, file, "neither the fix nor the statement is about this file")
@@ -32,17 +33,13 @@ def _check(case: Case) -> Iterable[Finding]:
         )
 
 
-def _is_tied(file: FileDiff, case: Case) -> bool:
+def _is_tied(file: FileDiff, case: Case, named: frozenset[bytes]) -> bool:
     """Whether the fix, the tests or the statement name a file: its path, its module, or what it defines."""
     if file.path in case.gold_paths or file.role is not PathRole.SOURCE:
         return True
     stem = file.base_name.rsplit(b".", 1)[0]
     module = file.path.split(b"/")[-2] if stem == b"__init__" and b"/" in file.path else stem
-    return module.lower() in _named(case) or any(word in _named(case) for word in _defined(file))
-
-
-def _named(case: Case) -> frozenset[bytes]:
-    return frozenset(_words_of(case))
+    return module.lower() in named or any(word in named for word in _defined(file))
 
 
 def _words_of(case: Case) -> Iterator[bytes]:
