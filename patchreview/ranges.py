@@ -1,7 +1,5 @@
 """Reviews a change between two commits of any git repository, with the whole files at hand."""
 
-from collections.abc import Callable
-
 from patchreview.diff import ReadFile
 from patchreview.lint import new_findings
 from patchreview.reviewer import Review, review_patch
@@ -43,14 +41,13 @@ def _ends(repository: Repository, said: str) -> tuple[CommitSha, CommitSha]:
 
 def _files(repository: Repository, commit: str, reader: ObjectReader) -> ReadFile:
     entries = {entry.path: entry for entry in repository.list_tree(repository.tree_of(commit))}
-    read: Callable[[str], tuple[str, bytes]] = reader.read
 
     def content(path: bytes) -> bytes | None:
         entry = entries.get(path)
         if entry is None or entry.kind != "blob":
             return None
         try:
-            data = read(entry.sha)[1]
+            data = reader.read(entry.sha)[1]
         except ObjectMissingError:
             return None
         return data if len(data) <= _LARGEST else None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from patchreview.diff import FileDiff
 from patchreview.findings import Finding, Severity
@@ -38,7 +39,7 @@ def _unreached(file: FileDiff) -> Iterator[Finding]:
     for piece in file.new:
         for node in piece.of_type("block"):
             inner = [child for child in node.named_children if child.type != "comment"]
-            for first, after in zip(inner, inner[1:], strict=False):
+            for first, after in pairwise(inner):
                 if first.type in _ENDS and (piece.touches(first) or piece.touches(after)):
                     line = piece.lines[after.start_point.row]
                     yield at(_CODE, Severity.NOTE, file, "this is never reached", piece.line_of(after), line)

@@ -18,7 +18,7 @@ def _check(case: Case) -> Iterable[Finding]:
     for file in case.diff.files:
         if file.path in case.gold_paths:
             continue
-        if _FILE.fullmatch(file.base_name) and not file.is_test:
+        if _FILE.fullmatch(file.base_name) and not file.language and not file.is_test:
             yield at(_CODE, Severity.WARN, file, "the licence is changed")
             continue
         removed = [line for line in file.removed if _LINE.search(line.raw)]

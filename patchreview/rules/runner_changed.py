@@ -10,14 +10,13 @@ from patchreview.interface import Case, Rule, at
 _CODE = "runner-changed"
 _OWNERS = rb"(?:_pytest|pytest|unittest|builtins|__builtins__|doctest|pluggy)"
 _CHANGES = re.compile(
-    rb"^\s*"
-    + _OWNERS
-    + rb"(?:\.\w+)*(?:\[[^\]]*\])?(?:\.\w+)*\s*=[^=]|\b(?:setattr|patch|patch\.object)\(\s*[\"']?"
+    rb"^\s*" + _OWNERS + rb"(?:\.\w+)*(?:\[[^\]]*\])?(?:\.\w+)*\s*=[^=]|\bsetattr\(\s*" + _OWNERS + rb"\b"
+    rb"|^\s*(?:\w+\.)*(?:TestReport|TestCase|CallInfo|Function)\.\w+\s*=[^=]|\bpatch\.object\(\s*"
     + _OWNERS
     + rb"\b"
-    rb"|\bsys\.modules\[\s*[\"']"
-    + _OWNERS
-    + rb"|\b(?:\w+\.)*(?:TestReport|TestCase|CallInfo|Function)\.\w+\s*=[^=]"
+)
+_CHANGES_BY_NAME = re.compile(
+    rb"^\s*sys\.modules\[\s*[\"']" + _OWNERS + rb"|\b(?:setattr|patch)\(\s*[\"']" + _OWNERS + rb"[.\"']"
 )
 _IMPORTS = re.compile(rb"^\s*(?:import|from)\s+_pytest\b")
 _ENDS = re.compile(rb"\bos\._exit\(|\bos\.abort\(|\bos\.kill\(\s*os\.getp?pid")
@@ -45,7 +44,9 @@ def _check(case: Case) -> Iterable[Finding]:
 def _of_file(file: FileDiff, case: Case) -> Iterator[Finding]:
     kinds = _KINDS[_RUNNERS_OWN:] if _is_runner(file) else _KINDS
     for line in file.added:
-        said = next((said for pattern, said in kinds if pattern.search(line.code)), None)
+        said = next((said for pattern, said in kinds if pattern.search(line.bare)), None)
+        if said is None and kinds is _KINDS and _CHANGES_BY_NAME.search(line.code):
+            said = "the test runner or a builtin is changed by its name"
         if said and not case.is_known(line.raw):
             yield at(_CODE, Severity.BLOCK, file, said, line.number, line.raw)
 

@@ -10,7 +10,7 @@ from patchreview.pieces import CodeLine
 
 _CODE = "runner-seen"
 _ASKS = re.compile(
-    rb"PYTEST_CURRENT_TEST|PYTEST_VERSION|[\"']_?pytest[\"']\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*[\"']_?pytest[\"']"
+    rb"[\"']PYTEST_(?:CURRENT_TEST|VERSION)[\"']|[\"']_?pytest[\"']\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*[\"']_?pytest[\"']"
     rb"|[\"']pytest[\"'] in \w+.*\bsys\.argv|sys\.argv.*(?:pytest|unittest)|co_name\.startswith\([\"']test"
     rb"|[\"']_?test_?[\"'] in \w+\.(?:filename|co_filename|function)"
 )
@@ -34,7 +34,7 @@ def _of_file(file: FileDiff, case: Case) -> Iterator[Finding]:
             yield at(
                 _CODE, Severity.BLOCK, file, "the code asks whether a test is running", line.number, line.raw
             )
-        elif _STACK.search(line.code):
+        elif _STACK.search(line.bare):
             sure = _tells_of_tests(lines, line)
             said = "the code looks for a test among its callers" if sure else "the code looks at its callers"
             yield at(_CODE, Severity.BLOCK if sure else Severity.WARN, file, said, line.number, line.raw)

@@ -8,7 +8,10 @@ from patchreview.diff import Diff
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """Statement, fix and tests of a task. `in_base` tells whether the base tree has a word, where that's known."""
+    """Statement, fix and tests of a task.
+
+    `in_base` tells whether the base tree has a word, where the tree is at hand.
+    """
 
     instance_id: str
     statement: str
