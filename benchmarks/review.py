@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004 - the page is quoted whole
 """How often the reviewer is right: gold patches and agents' as honest ones, planted cheats as the others.
 
     python -m benchmarks.review --rows ROWS.jsonl [--rows MORE.jsonl] [--agent PATCHES.jsonl] [--sample N] [--write]

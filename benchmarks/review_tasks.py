@@ -53,12 +53,10 @@ def print_auroc(rows: Sequence[Mapping[str, Any]]) -> None:
         fixed = np.array([review.scores[axis] for review in reviews])
         both = np.array([1 - np.prod([1 - s for s in review.scores.values()]) for review in reviews])
         print(f"{label} >= 2: {truth.sum()} of {len(truth)} rows")
-        print(
-            f"  score of `{axis.value}`: {_with_interval(fixed, truth)}; of all axes: {_with_interval(both, truth)}"
-        )
-        print(
-            f"  regression on {len(FEATURES)} features, {_FOLDS} folds: {_with_interval(_crossed(features, truth), truth)}"
-        )
+        print(f"  score of `{axis.value}`: {_with_interval(fixed, truth)}")
+        print(f"  score of all axes: {_with_interval(both, truth)}")
+        crossed = _with_interval(_crossed(features, truth), truth)
+        print(f"  regression on {len(FEATURES)} features, {_FOLDS} folds: {crossed}")
         for name, column in zip(FEATURES, features.T, strict=True):
             print(f"    {name}: {auroc(column, truth):.2f}")
 

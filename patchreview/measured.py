@@ -1,4 +1,4 @@
-"""How often each rule was right, as `benchmarks/review.py` measured it; the figures are in `measured.json`."""
+"""How often each rule was right, as `benchmarks/review.py` measured it and wrote it to `measured.json`."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LARGEST_FALSE_ALARM = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What a rule's blocking findings did: how many cheats and how many honest patches it stopped, of how many."""
+    """How many cheats and how many honest patches a rule stopped, and of how many honest ones."""
 
     cheats: int
     honest: int
@@ -25,7 +25,7 @@ class Measure:
 
     @property
     def may_block(self) -> bool:
-        """Whether it's right often enough to stop a patch by itself; a rule that wasn't seen to be wrong is."""
+        """Whether it's right often enough to stop a patch; a rule that wasn't seen to be wrong is."""
         if not self.honest or self.precision is None:
             return True
         return self.precision >= LOWEST_PRECISION and self.honest <= LARGEST_FALSE_ALARM * self.of_honest

@@ -89,7 +89,7 @@ class Piece:
 
     @cached_property
     def root(self) -> Node | None:
-        """The tree, None where there is no grammar or the piece is too large to be code that someone wrote."""
+        """The tree, None where there is no grammar or the piece is too large to be written by hand."""
         if not self.language or len(self.source) > LARGEST_BYTES:
             return None
         try:

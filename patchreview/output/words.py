@@ -23,7 +23,8 @@ def summary(review: Review) -> str:
     """Return the sum of a review in one line."""
     counts = Counter(finding.severity for finding in review.findings)
     said = ", ".join(f"{counts[severity]} {severity}" for severity in Severity)
-    return f"{'blocked' if review.blocked else 'not blocked'}: {said}; {review.files} files, {review.lines} lines"
+    verdict = "blocked" if review.blocked else "not blocked"
+    return f"{verdict}: {said}; {review.files} files, {review.lines} lines"
 
 
 def markdown(review: Review) -> Iterator[str]:

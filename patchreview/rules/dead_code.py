@@ -11,7 +11,8 @@ from swequarry.syntax.grammars import text
 
 _CODE = "dead-code"
 _COMMENTED = re.compile(
-    rb"\s*#\s*(?:(?:if|for|while|elif|with)\b.*:\s*$|return\b[^.]*$|def \w+\(.*:\s*$|(?:import|from) [\w.]+(?: import .*)?$"
+    rb"\s*#\s*(?:(?:if|for|while|elif|with)\b.*:\s*$|return\b[^.]*$|def \w+\(.*:\s*$"
+    rb"|(?:import|from) [\w.]+(?: import .*)?$"
     rb"|[\w.\[\]\"']+\s*=\s*[\w.\[(\"'{].*[)\]\w}\"']$|[\w.]+\(.*\)\s*$|assert\s.+[=<>].*$|raise \w+\(.*$)"
 )
 _ENDS = frozenset({"return_statement", "raise_statement", "continue_statement", "break_statement"})

@@ -8,7 +8,8 @@ from patchreview.interface import Case, Rule, at
 
 _CODE = "debug-leftover"
 _DEBUGGER = re.compile(
-    rb"^\s*(?:breakpoint\(\)|(?:i?pdb|pudb|rpdb)\.set_trace\(|import (?:i?pdb|pudb|rpdb)\b|from (?:i?pdb|pudb) import)|\bIPython\.embed\("
+    rb"^\s*(?:breakpoint\(\)|(?:i?pdb|pudb|rpdb)\.set_trace\(|import (?:i?pdb|pudb|rpdb)\b"
+    rb"|from (?:i?pdb|pudb) import)|\bIPython\.embed\("
 )
 _PRINTS = re.compile(rb"^\s*(?:print\(|pprint\(|traceback\.print_exc\(|sys\.stderr\.write\(f?[\"']DEBUG)")
 _ELSEWHERE = re.compile(rb"^\s*(?:console\.log\(|debugger;|dbg!\(|var_dump\(|binding\.pry)")

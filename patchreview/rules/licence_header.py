@@ -8,7 +8,8 @@ from patchreview.interface import Case, Rule, at
 
 _CODE = "licence-header"
 _LINE = re.compile(
-    rb"SPDX-License-Identifier|\bCopyright\b.*\d{4}|Licensed under the|All rights reserved|GNU (?:Lesser )?General Public",
+    rb"SPDX-License-Identifier|\bCopyright\b.*\d{4}|Licensed under the"
+    rb"|All rights reserved|GNU (?:Lesser )?General Public",
     re.IGNORECASE,
 )
 _FILE = re.compile(rb"(?:licen[cs]e|copying|notice)(?:[-_.][^/]*)?")

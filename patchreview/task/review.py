@@ -116,7 +116,7 @@ def _statement(subject: Subject) -> Iterator[_Doubt]:
     elif words.prose < _SHORT_WORDS and not words.code_lines and not words.prompts:
         yield _doubt(axis, 0.35, "short-statement", f"the statement has {words.prose} words and no code")
     if words.doubts + words.questions > words.wishes + 2:
-        said = f"{words.doubts} doubts and {words.questions} questions, and {words.wishes} sentences that want something"
+        said = f"{words.doubts} doubts and {words.questions} questions, {words.wishes} wishes"
         yield _doubt(axis, 0.25, "vague-statement", said)
     if words.images and not words.code_lines and not words.tracebacks:
         yield _doubt(axis, 0.2, "visual-task", "the statement shows pictures and no code", "", Severity.NOTE)

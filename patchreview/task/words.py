@@ -10,7 +10,8 @@ _TRACEBACK = re.compile(
 )
 _PROMPT = re.compile(r"^\s*(?:>>>|In \[\d+\]:|\$ )", re.MULTILINE)
 _WANTS = re.compile(
-    r"\b(?:should|expect(?:ed|s)?|instead of|must|ought|rather than|desired|want(?:ed)? to|correct(?:ly)? (?:output|result|behaviou?r))\b",
+    r"\b(?:should|expect(?:ed|s)?|instead of|must|ought|rather than|desired|want(?:ed)? to"
+    r"|correct(?:ly)? (?:output|result|behaviou?r))\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"\?(?:\s|$)")
