@@ -24,7 +24,7 @@ _NOT_LF = re.compile(rb"[^\n]")
 _LONG_QUOTES = (b'"""', b"'''")
 _CODE_LINE = re.compile(
     rb"^(?:import|from|return|def|class|if|elif|for|while|with|assert|raise|try|except|yield|async|await|del|pass)\b"
-    rb"|^[@#)\]}]|[\w\])] ?[-+*/|&%]?= ?\S|[(\[{,:]$|\w\(.*\)|^[\w.]+,$|^[\"'].*[\"'],?$"
+    rb"|^[@#)\]}]|[\w\])] ?[-+*/|&%]?= ?\S|[(\[{,:]$|\w\(.*\)[:,]?$|^[\w.]+,$|^[\"'].*[\"'],?$"
 )
 _LANGUAGES = {
     b"py": "python",
