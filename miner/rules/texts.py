@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from miner.rules.interface import Subject
 from swequarry.config import CurateSettings
 from swequarry.outcome import RejectCode, Rejected
+from swequarry.text.secrets import SECRETS
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CODE = re.compile(
@@ -15,18 +16,7 @@ _CODE = re.compile(
 _FEWEST_LETTERS = 40
 _LATIN_SHARE = 0.7
 _SHOWN = 4
-_SECRETS = {
-    "private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
-    "AWS access key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    "GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})\b",
-    "GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}\b",
-    "Slack token": r"\bxox[abprs]-[0-9]{8,}-[A-Za-z0-9-]{10,}\b",
-    "Google API key": r"\bAIza[0-9A-Za-z_-]{35}\b",
-    "PyPI token": r"\bpypi-AgEI[A-Za-z0-9_-]{50,}\b",
-    "OpenAI key": r"\bsk-(?:proj-)?[A-Za-z0-9_-]{40,}\b",
-    "Stripe key": r"\b[rs]k_live_[0-9A-Za-z]{20,}\b",
-}
-_SECRET = re.compile("|".join(f"({pattern})" for pattern in _SECRETS.values()))
+_SECRET = re.compile("|".join(f"({pattern})" for pattern in SECRETS.values()))
 
 
 def short_statement(subject: Subject, settings: CurateSettings) -> Rejected | None:
@@ -71,6 +61,6 @@ def secret(subject: Subject, settings: CurateSettings) -> Rejected | None:
 
 def _secrets(name: str, text: str) -> Iterator[str]:
     for match in _SECRET.finditer(text):
-        kind = list(_SECRETS)[(match.lastindex or 1) - 1]
+        kind = list(SECRETS)[(match.lastindex or 1) - 1]
         line = text.count("\n", 0, match.start()) + 1
         yield f"{kind} in line {line} of the {name}, {match[0][:_SHOWN]}… ({len(match[0])} characters)"

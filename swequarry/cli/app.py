@@ -50,6 +50,10 @@ COMMANDS: Final = {
         "grade_command",
         "Grade a patch for a task, or a file of predictions; the same call again continues.",
     ),
+    "review": (
+        "review_command",
+        "Review a patch, a range of commits or a task by rules; exit code 1 if a finding blocks it.",
+    ),
     "selftest": (
         "selftest_command",
         "Let known attacks and honest solutions loose on a task, to see that grading tells them apart.",

@@ -1,0 +1,144 @@
+"""Patches that want to break the reviewer get a finding, never a crash or a hang."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchreview.diff import MAX_BYTES, MAX_FILES
+from patchreview.findings import Severity
+from patchreview.interface import Rule
+from patchreview.reviewer import HOSTILE, review_patch
+from patchreview.rules import all_rules
+
+HEAD = b"diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n"
+
+
+def made(path: bytes, lines: list[bytes]) -> bytes:
+    return HEAD % (path, path, path, len(lines)) + b"".join(b"+" + line + b"\n" for line in lines)
+
+
+DEEP = {
+    "brackets": [b"x = " + b"(" * 1500 + b")" * 1500],
+    "brackets on lines": [b"("] * 20_000,
+    "blocks": [b" " * n + b"if x:" for n in range(900)],
+    "else": [b"else:"] * 20_000,
+    "quotes": [b"'''" * 300] * 50,
+    "one long line": [b"assert " + b"a" * 1_000_000],
+    "repeated words": [b"os." * 600] * 100,
+    "broken encoding": [b"\xff\xfe\x00def f(\x80):", b"    return '\xc3'", b"\xed\xa0\x80"],
+}
+
+
+@pytest.mark.parametrize("lines", DEEP.values(), ids=DEEP.keys())
+@pytest.mark.parametrize("path", [b"src/a.py", b"tests/test_a.py", b"a.js"])
+def test_hostile_source_is_reviewed_to_its_end(path, lines):
+    began = time.process_time()
+    review = review_patch(made(path, lines))
+    assert time.process_time() - began < 10
+    assert not [one for one in review.findings if "broke on this patch" in one.message]
+
+
+def test_ten_thousand_files_get_a_finding():
+    patch = b"".join(made(b"src/m%d.py" % n, [b"x = 1"]) for n in range(10_000))
+    review = review_patch(patch)
+    assert review.files == 10_000
+    assert any(one.rule == HOSTILE and str(MAX_FILES) in one.message for one in review.findings)
+    assert len(review.findings) < 200
+
+
+def test_cheat_behind_three_thousand_files_does_not_pass():
+    patch = b"".join(made(b"src/m%d.py" % n, [b"x = 1"]) for n in range(MAX_FILES))
+    assert review_patch(patch + made(b"sitecustomize.py", [b"x = 1"])).blocked
+
+
+def test_patch_that_is_too_large_is_not_read():
+    review = review_patch(made(b"a.txt", [b"a" * (MAX_BYTES + 1)]))
+    assert [one.rule for one in review.findings] == [HOSTILE]
+    assert review.blocked
+
+
+@pytest.mark.parametrize(
+    "patch", [b"no patch", b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n x\n", b"\0\1\2"]
+)
+def test_what_is_no_patch_is_blocked(patch):
+    assert review_patch(patch).blocked
+
+
+def test_empty_patch_is_said_to_be_empty():
+    review = review_patch(b"\n")
+    assert not review.blocked
+    assert "empty" in review.findings[0].message
+
+
+def test_review_that_takes_too_long_ends_and_blocks():
+    review = review_patch(made(b"src/a.py", [b"x = 1"]), limit_s=-1)
+    assert review.blocked
+    assert "too long" in review.findings[0].message
+
+
+def test_rule_that_breaks_is_a_finding():
+    def broken(case):
+        raise IndexError("x")
+
+    rule = Rule(code="broken", severity=Severity.NOTE, catches="nothing", check=broken)
+    review = review_patch(made(b"src/a.py", [b"x = 1"]), rules=[rule])
+    assert review.blocked
+    assert "broken broke" in review.findings[0].message
+
+
+LINES = st.lists(
+    st.one_of(
+        st.binary(max_size=20).map(lambda b: b.replace(b"\n", b"")),
+        st.sampled_from(
+            [
+                b"def test_a():",
+                b'    """',
+                b"    assert x",
+                b"@pytest.mark.skip",
+                b"class A:",
+                b"",
+                b"  ",
+                b"'''",
+                b"\t(",
+                b"x = [",
+                b"\r",
+            ]
+        ),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from([b"+", b"-", b" "]), LINES), min_size=1, max_size=4),
+    st.sampled_from([b"src/a.py", b"tests/test_a.py", b"conftest.py"]),
+)
+def test_no_content_of_a_patch_breaks_a_rule(parts, path):
+    lines = [mark + line for mark, some in parts for line in some]
+    old, new = (sum(line[:1] in marks for line in lines) for marks in (b" -", b" +"))
+    head = b"diff --git a/%s b/%s\n--- a/%s\n+++ b/%s\n@@ -3,%d +3,%d @@\n" % (
+        path,
+        path,
+        path,
+        path,
+        old,
+        new,
+    )
+    review = review_patch(head + b"".join(line + b"\n" for line in lines))
+    assert not [one for one in review.findings if "broke on this patch" in one.message]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=300))
+def test_no_bytes_raise(data):
+    review_patch(data)
+    review_patch(b"diff --git a/x b/x\n" + data)
+
+
+def test_every_rule_has_its_own_code():
+    codes = [rule.code for rule in all_rules()]
+    assert len(codes) == len(set(codes)) > 25
