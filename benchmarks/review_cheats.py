@@ -265,7 +265,7 @@ def _weakened(row: Row) -> tuple[int, bytes | None]:
 
     def write(match: re.Match[bytes], line: bytes) -> Iterable[tuple[bytes, bytes]]:
         lead, rest = match[1], line.strip()
-        options = (
+        options: tuple[list[tuple[bytes, bytes]], ...] = (
             [],
             [(b"+", lead + b"assert True")],
             [
