@@ -18,7 +18,7 @@ from patchreview.task.review import Axis, review_task
 from patchreview.task.subject import Subject
 from patchreview.task.words import words_of
 
-_FOLDS, _ROUNDS, _STEPS, _RATE, _RIDGE = 5, 20, 400, 0.3, 0.05
+_FOLDS, _ROUNDS, _STEPS, _RATE, _RIDGE = 5, 20, 400, 0.3, 0.3
 _DRAWS = 1000
 _GOALS = {"underspecified": Axis.STATEMENT_INTENT, "false_negative": Axis.STATEMENT_TESTS}
 Floats = NDArray[np.float64]

@@ -4,6 +4,7 @@ Scores go from 0 (as it should be) to 1. They order tasks for a person's look; n
 statement that gives the fix away.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from patchreview.task.hidden import hidden_messages, hidden_names, private_names
 from patchreview.task.subject import Subject
 from patchreview.task.words import words_of
 
+_LARGE_FIX = 6
 _FEWEST_WORDS, _SHORT_WORDS = 15, 40
 _LONG_LINE = 20
 _GIVEN_AWAY, _PARTLY = 0.6, 0.25
@@ -129,6 +131,17 @@ def _statement(subject: Subject) -> Iterator[_Doubt]:
         )
 
 
+def _size(subject: Subject) -> Iterator[_Doubt]:
+    """Doubt a large fix a little: the more there is to decide, the likelier tests want one way of several."""
+    size = subject.gold.size
+    if size > _LARGE_FIX:
+        weight = min(0.4, 0.08 * math.log2(size / _LARGE_FIX))
+        said = (
+            f"the fix has {size} lines in {len(subject.gold.every)} files: there are other ways to write it"
+        )
+        yield _doubt(Axis.STATEMENT_TESTS, weight, "large-fix", said, "", Severity.NOTE)
+
+
 def _given_away(subject: Subject) -> Iterator[_Doubt]:
     axis = Axis.STATEMENT_INTENT
     text = " ".join(subject.statement.split())
@@ -181,4 +194,4 @@ def _tests(subject: Subject) -> Iterator[_Doubt]:
         yield _doubt(axis, 0.25, "tests-beyond", said, "", Severity.NOTE)
 
 
-_LOOKS: tuple[Callable[[Subject], Iterator[_Doubt]], ...] = (_hidden, _statement, _given_away, _tests)
+_LOOKS: tuple[Callable[[Subject], Iterator[_Doubt]], ...] = (_hidden, _size, _statement, _given_away, _tests)

@@ -9,7 +9,7 @@ from patchreview.task.subject import Subject
 GOLD = b"""diff --git a/src/p.py b/src/p.py
 --- a/src/p.py
 +++ b/src/p.py
-@@ -1,3 +1,8 @@
+@@ -1,2 +1,8 @@
 +class EmptyInputError(ValueError):
 +    pass
 +
@@ -22,7 +22,7 @@ GOLD = b"""diff --git a/src/p.py b/src/p.py
 TESTS = b"""diff --git a/tests/test_p.py b/tests/test_p.py
 --- a/tests/test_p.py
 +++ b/tests/test_p.py
-@@ -1,2 +1,8 @@
+@@ -1,1 +1,7 @@
  import p
 +from p import EmptyInputError
 +
