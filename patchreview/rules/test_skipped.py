@@ -18,7 +18,7 @@ _OFF = re.compile(
 _UNDER_CONDITION = re.compile(rb"@(?:\w+\.)*skip(?:if|If|Unless)\b|importorskip|\bmarks=.*\b(?:skip|xfail)\b")
 _ELSEWHERE = re.compile(
     rb"\b(?:it|test|describe|suite)\.(?:skip|todo|failing)\(|\bx(?:it|describe)\(|^\s*@(?:Ignore|Disabled)\b"
-    rb"|^\s*#\[ignore\b|\bt\.Skip(?:f|Now)?\(|^\s*(?:skip|pending)\b"
+    rb"|^\s*#\[ignore\b|\bt\.Skip(?:f|Now)?\("
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchreview.diff import MAX_BYTES, MAX_FILES
+from patchreview.diff import MAX_BYTES, MAX_FILES, read_diff
 from patchreview.findings import Severity
 from patchreview.interface import Rule
 from patchreview.reviewer import HOSTILE, review_patch
@@ -76,6 +76,13 @@ def test_review_that_takes_too_long_ends_and_blocks():
     review = review_patch(made(b"src/a.py", [b"x = 1"]), limit_s=-1)
     assert review.blocked
     assert "too long" in review.findings[0].message
+
+
+def test_fix_of_a_task_that_is_held_for_long_can_still_be_looked_into(monkeypatch):
+    held = read_diff(made(b"src/a.py", [b"x = 1"]))
+    later = time.monotonic() + 10_000
+    monkeypatch.setattr("time.monotonic", lambda: later)
+    assert len(list(held.files)) == 1
 
 
 def test_rule_that_breaks_is_a_finding():
