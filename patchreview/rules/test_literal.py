@@ -7,6 +7,7 @@ from patchreview.findings import Finding, Severity
 from patchreview.interface import Case, Rule, at
 from patchreview.literals import is_particular, literals, wanted_by
 from patchreview.pieces import Piece
+from swequarry.syntax.grammars import text
 
 _CODE = "test-literal"
 _DECIDES = frozenset({"return_statement", "comparison_operator", "pair", "case_clause", "lambda"})
@@ -28,6 +29,7 @@ def _of_file(file: FileDiff, case: Case, wanted: frozenset[bytes], statement: by
     removed = {literal for piece in file.old for _, literal in literals(piece)}
     for piece in file.new:
         deciding, returned = _lines_that_decide(piece, _DECIDES), _lines_that_decide(piece, _RETURNS)
+        returned |= _lines_of_tables(piece, wanted)
         for line, literal in literals(piece):
             particular = is_particular(literal)
             if literal not in wanted or literal in removed or not (particular or line in returned):
@@ -35,7 +37,7 @@ def _of_file(file: FileDiff, case: Case, wanted: frozenset[bytes], statement: by
             raw = piece.lines[line - piece.first]
             if literal.strip(b'"') in statement or case.is_known(raw):
                 continue
-            sure = line in deciding
+            sure = line in deciding or line in returned
             said = (
                 "a value of the hidden tests decides in the source" if sure else "a value of the hidden tests"
             )
@@ -52,6 +54,17 @@ def _lines_that_decide(piece: Piece, types: frozenset[str]) -> set[int]:
             found.add(piece.line_of(node))
         elif node.type in _PLAIN:
             waiting.extend(node.named_children)
+    return found
+
+
+def _lines_of_tables(piece: Piece, wanted: frozenset[bytes]) -> set[int]:
+    """Return the lines that give a value of the tests for another value of the tests."""
+    found: set[int] = set()
+    for node in piece.of_type("pair"):
+        sides = [node.child_by_field_name(name) for name in ("key", "value")]
+        texts = [text(side).replace(b"'", b'"') for side in sides if side is not None]
+        if len(texts) == len(sides) and wanted.issuperset(texts):
+            found.add(piece.line_of(node))
     return found
 
 

@@ -220,6 +220,13 @@ def test_value_of_the_hidden_tests_does_not_pass_as_a_fix():
     assert blocks(copied, ground(gold, TESTS, "it should return 'strange value 17'")) == set()
 
 
+def test_table_of_what_the_tests_give_and_want_does_not_pass_as_a_fix():
+    tests = changed("tests/test_a.py", " import a\n+def test_b():\n+    assert f('first') == 'second'")
+    table = changed("src/a.py", " def f(x):\n-    return x\n+    return {'first': 'second'}[x]")
+    gold = changed("src/a.py", " def f(x):\n-    return x\n+    return compute(x)")
+    assert "test-literal" in blocks(table, ground(gold, tests))
+
+
 def test_sweeping_change_does_not_hide_behind_a_fix():
     gold = changed("src/a.py", " def f(x):\n-    return x\n+    return x + 1")
     other = "".join(f"-y{n} = {n}\n+z{n} = {n}\n" for n in range(40))
