@@ -16,8 +16,6 @@ from swequarry.sandbox.contract import EndedBy
 from swequarry.verify.attacks import Target
 from swequarry.verify.drift import Drift, DriftReason, Known, find_drift
 
-pytestmark = pytest.mark.parallel
-
 BASE = {"toy.py": "def add(a, b):\n    return a - b\n", "tests/test_toy.py": "def test_old(): pass\n"}
 GOLD = {"toy.py": "def add(a, b):\n    return a + b\n"}
 THEN = datetime(2020, 6, 1, tzinfo=UTC)

@@ -28,8 +28,6 @@ from swequarry.pipeline.stages.house import House
 from swequarry.records import ClosureAudit, ContentHash, Snapshot
 from swequarry.verify.drift import DriftReason
 
-pytestmark = pytest.mark.parallel
-
 BASE = {b"toy.py": b"def add(a, b):\n    return a - b\n", b"tests/test_toy.py": b"def test_old(): pass\n"}
 GOLD = {**BASE, b"toy.py": b"def add(a, b):\n    return a + b\n"}
 TEST = b"import datetime\nfrom toy import add\n\ndef test_old(): pass\n\ndef test_add():\n    assert add(1, 2) == 3\n"
