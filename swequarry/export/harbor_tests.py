@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from swequarry.export.interface import GetBlob
+from swequarry.export.restored import restored_paths
 from swequarry.export.text import visible_text
 from swequarry.git.patches import end_last_line, parse_patch
 from swequarry.git.paths import path_bytes
@@ -119,7 +120,7 @@ def _orders(task: Task) -> dict[str, Any]:
         "fail_to_pass": [visible_text(test) for test in task.verifier.fail_to_pass],
         "pass_to_pass": [visible_text(test) for test in task.verifier.pass_to_pass],
         "leave_out": [visible_text(test.id) for test in task.verification.quarantined],
-        "test_paths": [_plain(path) for path in task.verifier.test_files],
+        "test_paths": [_plain(path) for path in restored_paths(task)],
         "gold_files": [_plain(path) for path in task.candidate.gold_files],
         "flags": list(how.flags),
         "variables": variables,

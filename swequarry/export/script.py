@@ -19,6 +19,7 @@ import textwrap
 from collections.abc import Iterable
 
 from swequarry.errors import PatchError
+from swequarry.export.restored import restored_paths
 from swequarry.git.paths import path_bytes
 from swequarry.records import Task
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
@@ -117,7 +118,7 @@ def eval_script(task: Task, test_patch: bytes) -> str:
         *exports,
         f"git config --global --add safe.directory {TESTBED}",
         f"base={task.initial_state.base_commit}",
-        f"touched=({_words(path_bytes(path) for path in task.verifier.test_files)})",
+        f"touched=({_words(path_bytes(path) for path in restored_paths(task))})",
         _FUNCTIONS,
         "restore_tests",
         f"base64 --decode > {_PATCH} <<'END_OF_PATCH'",

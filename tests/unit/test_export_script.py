@@ -169,9 +169,12 @@ def test_test_file_that_is_not_utf8_is_named_by_its_bytes(path):
 
 
 def test_suite_without_pytest_prints_its_ids_whatever_the_docstrings_say(tmp_path, bench):
-    tree, base, _, _, _ = bench
+    tree, _, _, _, _ = bench
     suite = b"import unittest\nclass T(unittest.TestCase):\n    def test_1(self):\n        '''One line.'''\n"
     write(tree, "tests/test_u.py", suite)
+    git(tree, "add", "-A")
+    git(tree, "commit", "-qm", "a suite")
+    base = git(tree, "rev-parse", "HEAD").decode().strip()
     blobs = Blobs()
     task = make_task(
         blobs,
