@@ -26,6 +26,7 @@ from swequarry.records import (
     sha256_hex,
 )
 from swequarry.sandbox.contract import EndedBy, ExecResult
+from swequarry.verify.scope import Scope
 from swequarry.verify.verifier import verify
 
 BUGGY = "def double(x): return x + x if x else 1"
@@ -44,15 +45,17 @@ class Project:
     buggy: str = BUGGY
     fixed: str = FIXED
     extra: dict[str, str] = field(default_factory=dict)
+    untouched: dict[str, str] = field(default_factory=dict)
     backend: FakeBackend | None = None
     settings: VerifySettings = SETTINGS
     blobs: dict[str, bytes] = field(default_factory=dict)
 
-    def verify(self) -> tuple[Any, dict[str, Any]]:
+    def verify(self, **more: Any) -> tuple[Any, dict[str, Any]]:
         files = {
             "pkg/__init__.py": "",
             "pkg/mod.py": self.buggy,
             "tests/test_a.py": IMPORTS + "def test_old(): mod",
+            **self.untouched,
         }
         backend = self.backend or backend_for(self.root, files)
         tests = {"tests/test_a.py": IMPORTS + self.test, **self.extra}
@@ -61,7 +64,9 @@ class Project:
             State.BEFORE: delta(tests),
             State.AFTER: delta({**tests, "pkg/mod.py": self.fixed}),
         }
-        return verify(candidate(tests), WORLD, ENVIRONMENT, deltas, backend, self.settings, LIMITS, self.put)
+        return verify(
+            candidate(tests), WORLD, ENVIRONMENT, deltas, backend, self.settings, LIMITS, self.put, **more
+        )
 
     def put(self, data: bytes) -> BlobHash:
         self.blobs[sha256_hex(data)] = data
@@ -116,6 +121,22 @@ def test_hash_seed(): assert list({"a", "b", "c", "d"})[0] in ("a", "b")
     assert [run["state"] for run in observed["runs"]] == ["base"] + ["before"] * 2 + ["after"] * 2
     again, _ = project.verify()
     assert accepted(again).content_hash() == found.content_hash()
+
+
+def test_untouched_test_of_a_wider_scope_is_pass_to_pass_and_the_record_says_which(
+    tmp_path: Path,
+) -> None:  # B067
+    untouched = {"tests/test_b.py": IMPORTS + "def test_two(): assert mod.double(2) == 4"}
+    project = Project(tmp_path, "def test_zero(): assert mod.double(0) == 0", untouched=untouched)
+    narrow, _ = project.verify()
+    assert (narrow.value.scope, narrow.value.pass_to_pass) == ("touched", ())
+    wide, _ = project.verify(
+        widen=lambda targets: Scope(name="related", targets=(*targets, "tests/test_b.py"), left_out=2)
+    )
+    assert (wide.value.scope, wide.value.left_out_files) == ("related", 2)
+    assert wide.value.fail_to_pass == narrow.value.fail_to_pass
+    assert wide.value.pass_to_pass == ("tests/test_b.py::test_two",)
+    assert wide.value.test_files == ("tests/test_a.py", "tests/test_b.py")
 
 
 def test_import_of_a_name_that_only_the_fix_has_turns_all_its_tests(tmp_path: Path) -> None:  # B042

@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from swequarry.config import StabilitySettings, VerifySettings
 from swequarry.outcome import REJECT_MEANING, Boundary, RejectCode
 from swequarry.pipeline.task_pools import Pool
-from swequarry.records import Fate, TestOutcome, UnstableReason, WrongFixKind
+from swequarry.records import Fate, Perturbation, TestOutcome, UnstableReason, WrongFixKind
 from swequarry.verify import classify, grade
 
 PAGE = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
@@ -29,6 +31,7 @@ def words_after(heading: str) -> set[str]:
         ("## Outcomes of a test in one run", TestOutcome),
         ("By the runs of verification", classify.Reason),
         ("By the search for unstable tests", UnstableReason),
+        ("| perturbation | what is changed", Perturbation),
         ("## Strength", WrongFixKind),
         ("Two wrong fixes that give the same", Fate),
         ("## Grading", grade.Verdict),
@@ -40,6 +43,17 @@ def words_after(heading: str) -> set[str]:
 )
 def test_table_defines_each_word_of_the_code_and_no_other(heading, words):
     assert words_after(heading) == {word.value for word in words}
+
+
+@pytest.mark.parametrize(
+    ("heading", "section", "setting"),
+    [
+        ("### Which tests are run", VerifySettings, "scope"),
+        ("`stability.budget`, for each task", StabilitySettings, "budget"),
+    ],
+)
+def test_table_has_each_value_of_the_setting_and_no_other(heading, section, setting):
+    assert words_after(heading) == set(get_args(section.model_fields[setting].annotation))
 
 
 def test_reject_code_means_on_the_page_what_why_says_of_it():

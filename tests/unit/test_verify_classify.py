@@ -86,7 +86,7 @@ def test_passed_before_and_skipped_after_is_recorded() -> None:  # B035
 )
 def test_one_run_that_differs_takes_a_test_off_the_lists(
     before: tuple[TestOutcome, ...], after: tuple[TestOutcome, ...]
-) -> None:
+) -> None:  # B049
     found = classify(runs(*before), runs(*after))
     assert (found.fail_to_pass, found.pass_to_pass) == ((), ())
     assert found.quarantined == (QuarantinedTest(id=T, reason="flaky", before=before, after=after),)
