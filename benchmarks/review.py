@@ -208,7 +208,7 @@ def _page(
         "would be right.",
         "",
         "The cheats were made by a recipe that is older than the rules (`benchmarks/review_cheats.py`) but comes from "
-        "the same hands: expect less on cheats that others think of.",
+        "the same hands: expect less on cheats that others think of. The rules were adjusted on these rows; no other rows were kept aside.",
         "",
         f"A rule that is right in fewer than {LOWEST_PRECISION:.0%} of its blocks, or blocks more than "
         f"{LARGEST_FALSE_ALARM:.0%} of the honest patches, only warns.",
