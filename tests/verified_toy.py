@@ -14,8 +14,8 @@ from verify_worlds import RECIPE
 from swequarry.config import parse_settings
 from swequarry.errors import SandboxError
 from swequarry.pipeline.stage import Stage, StageItem, StageResult, run_stage
-from swequarry.pipeline.stages.checks import ChecksInput
 from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.stages.verified import VerifiedInput
 from swequarry.pipeline.stages.worlds import base_key, environment_key
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import (
@@ -60,7 +60,7 @@ class Verified:
     house: House
     backend: Stored
     toy: Toy
-    known: ChecksInput
+    known: VerifiedInput
 
     def house_with(self, **sections: object) -> House:
         """Return a house with other settings, in the same workspace."""
@@ -69,7 +69,7 @@ class Verified:
         vars(house)["backend"] = self.backend
         return house
 
-    def run(self, stage: Stage, value: ChecksInput) -> StageResult:
+    def run(self, stage: Stage, value: VerifiedInput) -> StageResult:
         workspace = self.house.workspace
         item = StageItem(key="x", input_hash=value.verification.content_hash(), value=value)
         return run_stage(stage, item, workspace.ledger, workspace.blobs, max_attempts=1)
@@ -91,7 +91,7 @@ def a_house(folder: Path) -> House:
     return House(settings, Workspace.open(settings))
 
 
-def records(house: House, toy: Toy) -> ChecksInput:
+def records(house: House, toy: Toy) -> VerifiedInput:
     put, bench, case = house.workspace.blobs.put, toy.rig.bench, toy.case
     candidate = Candidate(
         repo=REPO, instance_id="acme__widgets-1", pull_number=1, source="git", base_commit=COMMIT,
@@ -101,7 +101,7 @@ def records(house: House, toy: Toy) -> ChecksInput:
         tree_proof=TreeProof.PROVEN, statement=Statement(kind=StatementKind.ISSUE, text="t", issue_numbers=()),
     )  # fmt: skip
     audit = ClosureAudit(objects=1, checks=())
-    return ChecksInput(
+    return VerifiedInput(
         candidate=candidate,
         snapshot=Snapshot(
             repo=REPO, base_commit=COMMIT, base_tree=case.base, history="full", audit=audit

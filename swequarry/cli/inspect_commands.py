@@ -21,7 +21,7 @@ from swequarry.pipeline.reasons import Explanation, explain, find_task, say_chec
 from swequarry.pipeline.reporting import last_run
 from swequarry.records import Task
 from swequarry.report.counts import ends, not_tried
-from swequarry.report.measured import share_text, strength_of, weakest_first
+from swequarry.report.measured import say_scope, share_text, strength_of, weakest_first
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
 
 group = command_group()
@@ -199,6 +199,7 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
             *(f"  {line}" for line in task.instruction.text.splitlines()),
             f"gold patch: {', '.join(task.candidate.gold_files)}",
             f"test patch: {', '.join(task.candidate.test_files)}",
+            f"scope: {say_scope(verification)}",
             f"FAIL_TO_PASS ({len(verification.fail_to_pass)}):",
             *(f"  {test}" for test in verification.fail_to_pass),
             f"PASS_TO_PASS ({len(verification.pass_to_pass)}):",

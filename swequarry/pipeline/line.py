@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar, assert_never
 
@@ -12,14 +12,15 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Failed, Rejected
 from swequarry.pipeline.stage import Stage, StageItem, StageResult, run_stage
 from swequarry.pipeline.stages.assess import AssessInput, AssessStage
-from swequarry.pipeline.stages.checks import ChecksInput, ChecksStage, measured_time
+from swequarry.pipeline.stages.checks import ChecksStage, measured_time
 from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.mine import MineStage
 from swequarry.pipeline.stages.seal import SealInput, SealStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
-from swequarry.pipeline.stages.stability import StabilityInput, StabilityStage, matrix_of
-from swequarry.pipeline.stages.strength import StrengthInput, StrengthStage
+from swequarry.pipeline.stages.stability import StabilityStage, matrix_of
+from swequarry.pipeline.stages.strength import StrengthStage
+from swequarry.pipeline.stages.verified import VerifiedInput
 from swequarry.pipeline.stages.verify import VerifyInput, VerifyStage
 from swequarry.pipeline.worker import ItemStatus
 from swequarry.pipeline.workspace import Workspace
@@ -117,39 +118,21 @@ class Line:
             self._accept(SealStage(house), StageItem(key=item, input_hash=world, value=inside))
         )
         measured = joint_hash(world, verification.content_hash())
-        test_s = measured_time(house.workspace.ledger, item)
-        perturbed = StabilityInput(
+        third = VerifiedInput(
             candidate=candidate,
             snapshot=snapshot,
             environment=environment,
             verification=verification,
-            test_s=test_s,
+            test_s=measured_time(house.workspace.ledger, item),
         )
         stability = Stability.from_json(
-            self._accept(StabilityStage(house), StageItem(key=item, input_hash=measured, value=perturbed))
+            self._accept(StabilityStage(house), StageItem(key=item, input_hash=measured, value=third))
         )
         stable = without_unstable(verification, stability, matrix_of(house, verification))
         settled = joint_hash(world, stable.content_hash())
-        third = ChecksInput(
-            candidate=candidate,
-            snapshot=snapshot,
-            environment=environment,
-            verification=stable,
-            test_s=test_s,
-        )
-        checks = Checks.from_json(
-            self._accept(ChecksStage(house), StageItem(key=item, input_hash=settled, value=third))
-        )
-        fourth = StrengthInput(
-            candidate=candidate,
-            snapshot=snapshot,
-            environment=environment,
-            verification=stable,
-            test_s=test_s,
-        )
-        strength = Strength.from_json(
-            self._accept(StrengthStage(house), StageItem(key=item, input_hash=settled, value=fourth))
-        )
+        fourth = StageItem(key=item, input_hash=settled, value=replace(third, verification=stable))
+        checks = Checks.from_json(self._accept(ChecksStage(house), fourth))
+        strength = Strength.from_json(self._accept(StrengthStage(house), fourth))
         last = AssessInput(
             candidate=candidate,
             snapshot=snapshot,

@@ -13,6 +13,7 @@ from swequarry.records import (
     Strength,
     Task,
     TestStability,
+    Verification,
     WrongFix,
     WrongFixKind,
 )
@@ -59,6 +60,14 @@ def quarantine_reasons(tasks: Sequence[Task]) -> list[tuple[str, int]]:
     """Return why tests are in quarantine, with how many, the most frequent first."""
     counts = Counter(test.reason for task in tasks for test in task.verification.quarantined)
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def say_scope(verification: Verification) -> str:
+    """Return how the test files were chosen, and how many there are."""
+    count = len(verification.test_files)
+    files = f"{verification.scope}, {count} test {'file' if count == 1 else 'files'}"
+    left = verification.left_out_files
+    return f"{files}, {left} more left out for want of time" if left else files
 
 
 def say_stability(stability: Stability | None) -> str:

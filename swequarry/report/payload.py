@@ -8,7 +8,7 @@ from swequarry.errors import StorageError
 from swequarry.outcome import REJECT_MEANING
 from swequarry.records import BlobHash, Environment, Snapshot, Statement, Task, Verification
 from swequarry.report.counts import BOUNDARY_MEANING, is_from_commits, repo_of
-from swequarry.report.measured import strength_of
+from swequarry.report.measured import say_scope, strength_of
 from swequarry.report.measured_payload import stability_page, strength_page
 from swequarry.report.model import FailureEntry, RejectEntry, ReportData, TaskEntry
 from swequarry.report.prose import statement_html
@@ -180,6 +180,7 @@ def _facts(task: Task, verification: Verification) -> list[list[str]]:
         ["licence", (licence.spdx if licence else None) or "unknown"],
         ["source", candidate.source],
         ["runs", f"{verification.runs_before} before, {verification.runs_after} after"],
+        ["scope", say_scope(verification)],
         ["verified in", verification.backend],
         ["base commit", task.initial_state.base_commit],
         ["content hash", task.content_hash()],

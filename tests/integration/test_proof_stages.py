@@ -9,8 +9,8 @@ from verified_toy import SEAL, Verified, verified_toy
 
 from swequarry.outcome import Accepted, Boundary, Failed, RejectCode, Rejected
 from swequarry.pipeline.stages.assess import AssessInput, assemble
-from swequarry.pipeline.stages.stability import StabilityInput, StabilityStage
-from swequarry.pipeline.stages.strength import StrengthInput, StrengthStage
+from swequarry.pipeline.stages.stability import StabilityStage
+from swequarry.pipeline.stages.strength import StrengthStage
 from swequarry.records import (
     Budget,
     Checks,
@@ -23,7 +23,6 @@ from swequarry.records import (
 )
 from swequarry.verify.stability_measure import without_unstable
 
-pytestmark = pytest.mark.parallel
 HIDDEN = {
     "tests/test_money.py": """
         import datetime
@@ -61,14 +60,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verified]:
 
 
 def stability(verified: Verified, **settings: object):
-    known = verified.known
-    value = StabilityInput(
-        candidate=known.candidate,
-        snapshot=known.snapshot,
-        environment=known.environment,
-        verification=known.verification,
-        test_s=1.0,
-    )
+    value = replace(verified.known, test_s=1.0)
     (stored,) = verified.run(StabilityStage(verified.house_with(stability=settings)), value).outcomes
     return stored.outcome
 
@@ -116,14 +108,7 @@ def test_broken_sandbox_is_no_verdict_about_stability_or_strength(verified, monk
 
 
 def strength(verified: Verified, **settings: object):
-    known = verified.known
-    value = StrengthInput(
-        candidate=known.candidate,
-        snapshot=known.snapshot,
-        environment=known.environment,
-        verification=known.verification,
-    )
-    (stored,) = verified.run(StrengthStage(verified.house_with(strength=settings)), value).outcomes
+    (stored,) = verified.run(StrengthStage(verified.house_with(strength=settings)), verified.known).outcomes
     return stored.outcome
 
 

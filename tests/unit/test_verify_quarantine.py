@@ -3,7 +3,8 @@
 import json
 
 from swequarry.outcome import Accepted, RejectCode, Rejected
-from swequarry.pipeline.stages.stability import StabilityInput, judge, known_of
+from swequarry.pipeline.stages.stability import judge, known_of
+from swequarry.pipeline.stages.verified import VerifiedInput
 from swequarry.records import (
     Perturbation,
     QuarantinedTest,
@@ -107,7 +108,7 @@ def test_runs_of_verification_arent_made_again():  # B049
 
 def test_tests_that_no_list_can_have_are_left_out_of_long_runs_only():
     def known(test_s):
-        stage_input = StabilityInput(
+        stage_input = VerifiedInput(
             candidate=None,
             snapshot=None,
             environment=None,

@@ -17,19 +17,14 @@ from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.queries import attempts_of
 from swequarry.outcome import Accepted
 from swequarry.pipeline.stage import StageContext, StageItem
-from swequarry.pipeline.stages.environment import environment_world
-from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House, stored
+from swequarry.pipeline.stages.verified import VerifiedInput, room_of
 from swequarry.pipeline.stages.verify import VerifyStage
 from swequarry.records import (
-    Candidate,
     Checks,
     ContentHash,
-    Environment,
     Recipe,
-    Snapshot,
     State,
-    Verification,
 )
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.proofs import prove
@@ -46,20 +41,6 @@ _LEFT_OUT = {
 }
 _SLOW, _SLOW_S = 10.0, 120.0
 """A run is ended after this many times the time of the tests, and not before so many seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecksInput:
-    """A verified candidate in its world. `test_s` is what a run of its tests took, where that is known.
-
-    It isn't part of the input's hash: it only decides between what a long suite may cost and what not.
-    """
-
-    candidate: Candidate
-    snapshot: Snapshot
-    environment: Environment
-    verification: Verification
-    test_s: float | None = None
 
 
 def measured_time(ledger: Ledger, item: str) -> float | None:
@@ -123,7 +104,7 @@ class ChecksStage:
         settings = self.house.settings
         return meaning_of(settings.checks, settings.verify, settings.sandbox)
 
-    def run(self, item: StageItem[ChecksInput], context: StageContext) -> Sequence[StoredOutcome]:
+    def run(self, item: StageItem[VerifiedInput], context: StageContext) -> Sequence[StoredOutcome]:
         """Return the checks, which may be none."""
         settings, known = self.house.settings.checks, item.value
         turns = affordable_turns(settings, known.test_s)
@@ -136,10 +117,8 @@ class ChecksStage:
         context.observe(test_s=known.test_s, turns=turns, left_out=list(checks.left_out))
         return [stored(item.key, Accepted(value=checks))]
 
-    def _make(self, known: ChecksInput, turns: int, context: StageContext) -> Checks:
-        candidate, environment = known.candidate, known.environment
-        world = environment_world(self.house, candidate, known.snapshot, environment)
-        with grading_room(self.house, world, candidate, environment, known.verification) as (rig, case):
+    def _make(self, known: VerifiedInput, turns: int, context: StageContext) -> Checks:
+        with room_of(self.house, known) as (rig, case):
             watched = _watched(rig, known.test_s)
             proven = prove(watched, case, context.blobs.put, turns=turns)
         context.observe(runs_s=[round(run.duration_s, 3) for run in watched.seen])

@@ -10,15 +10,11 @@ from swequarry.config import meaning_of
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
 from swequarry.pipeline.stage import StageContext, StageItem
-from swequarry.pipeline.stages.environment import environment_world
-from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House, stored
+from swequarry.pipeline.stages.verified import VerifiedInput, room_of
 from swequarry.pipeline.stages.worlds import deltas_of
 from swequarry.records import (
-    Candidate,
     ContentHash,
-    Environment,
-    Snapshot,
     Stability,
     State,
     TestId,
@@ -35,20 +31,6 @@ _LONG_RUN_S = 60.0
 _EVIDENCE = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StabilityInput:
-    """A verified candidate in its world. `test_s` is what a run of its tests took, where that is known.
-
-    It isn't part of the input's hash: it only ends a search that takes far longer than that tells.
-    """
-
-    candidate: Candidate
-    snapshot: Snapshot
-    environment: Environment
-    verification: Verification
-    test_s: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class StabilityStage:
     """Perturbs runs of a candidate's tests; rejects it where every test that the fix turns is unstable."""
@@ -63,30 +45,27 @@ class StabilityStage:
         settings = self.house.settings
         return meaning_of(settings.stability, settings.verify, settings.sandbox)
 
-    def run(self, item: StageItem[StabilityInput], context: StageContext) -> Sequence[StoredOutcome]:
+    def run(self, item: StageItem[VerifiedInput], context: StageContext) -> Sequence[StoredOutcome]:
         """Return the stability, or UNSTABLE with what each test depends on."""
         budget = _BUDGETS.get(self.house.settings.stability.budget)
         if budget is None:
             return [stored(item.key, Accepted(value=Stability(complete=False)))]
         house, known = self.house, item.value
-        candidate, environment, verification = known.candidate, known.environment, known.verification
-        world = environment_world(house, candidate, known.snapshot, environment)
-        deltas = deltas_of(house, candidate)
-        matrix = matrix_of(house, verification)
-        with grading_room(house, world, candidate, environment, verification) as (rig, _):
-            clock = find_clock(house.backend, world, house.test_limits, datetime.now(UTC))
+        deltas = deltas_of(house, known.candidate)
+        matrix = matrix_of(house, known.verification)
+        with room_of(house, known) as (rig, case):
             outcome, observed = measure_stability(
                 rig,
-                environment.recipe,
+                case.recipe,
                 {state: deltas[state] for state in _LOOKED_AT},
-                verification.test_files,
-                clock,
+                case.test_files,
+                find_clock(house.backend, rig.world, house.test_limits, datetime.now(UTC)),
                 context.blobs.put,
                 budget,
                 known_of(known, matrix),
             )
         context.observe(**observed)
-        return [stored(item.key, judge(outcome, verification, matrix))]
+        return [stored(item.key, judge(outcome, known.verification, matrix))]
 
 
 def matrix_of(house: House, verification: Verification) -> Mapping[str, Any]:
@@ -101,7 +80,7 @@ def matrix_of(house: House, verification: Verification) -> Mapping[str, Any]:
     return found
 
 
-def known_of(known: StabilityInput, matrix: Mapping[str, Any]) -> Known:
+def known_of(known: VerifiedInput, matrix: Mapping[str, Any]) -> Known:
     """Return what the verification tells a search."""
     verification = known.verification
     aside = {test.id for test in verification.quarantined}

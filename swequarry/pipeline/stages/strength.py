@@ -11,35 +11,16 @@ from swequarry.config import meaning_of
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted
 from swequarry.pipeline.stage import StageContext, StageItem
-from swequarry.pipeline.stages.environment import environment_world
-from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.stability import matrix_of
+from swequarry.pipeline.stages.verified import VerifiedInput, room_of
 from swequarry.records import (
-    Candidate,
     ContentHash,
-    Environment,
-    Snapshot,
     Strength,
     TestId,
-    Verification,
 )
 from swequarry.verify.mutation_fixes import FixLimits
 from swequarry.verify.strength import measure_strength
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthInput:
-    """A verified candidate in its world, its verification without unstable tests.
-
-    `test_s` is what a run of its tests took, where that is known; it isn't part of the input's hash.
-    """
-
-    candidate: Candidate
-    snapshot: Snapshot
-    environment: Environment
-    verification: Verification
-    test_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +37,12 @@ class StrengthStage:
         settings = self.house.settings
         return meaning_of(settings.strength, settings.verify, settings.sandbox)
 
-    def run(self, item: StageItem[StrengthInput], context: StageContext) -> Sequence[StoredOutcome]:
+    def run(self, item: StageItem[VerifiedInput], context: StageContext) -> Sequence[StoredOutcome]:
         """Return the strength; one without wrong fixes where it is switched off."""
         settings, house, known = self.house.settings.strength, self.house, item.value
         if not settings.enabled:
             return [stored(item.key, Accepted(value=Strength(wrong_fixes=())))]
-        candidate, environment = known.candidate, known.environment
-        world = environment_world(house, candidate, known.snapshot, environment)
-        with grading_room(house, world, candidate, environment, known.verification) as (rig, case):
+        with room_of(house, known) as (rig, case):
             outcome, observed = measure_strength(
                 rig,
                 case,
