@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from swequarry.config import parse_settings
+from swequarry.outcome import Boundary, Failed
 from swequarry.pipeline.demo.build import MIRROR_TEMPLATE, REPO, build_repository, write_issues
 from swequarry.pipeline.reporting import tasks_of
 from swequarry.pipeline.run import run_settings
@@ -37,9 +38,10 @@ def verdicts(folder: Path, backend: str, image: str, python: str) -> dict[str, d
     )
     summary = run_settings(settings)
     workspace = Workspace.open(settings)
-    failures = [e for e in workspace.ledger.endings(summary.run) if "boundary" in repr(e.outcome)]
-    if any("index" in repr(e.outcome) for e in failures):
-        skip_or_fail("index", repr(failures[0].outcome))
+    outcomes = [ending.outcome for ending in workspace.ledger.endings(summary.run)]
+    broken = [found for found in outcomes if isinstance(found, Failed) and found.boundary is Boundary.INDEX]
+    if broken:
+        skip_or_fail("index", repr(broken[0]))
     return {
         task.instance_id: {
             "f2p": task.verification.fail_to_pass,

@@ -148,6 +148,8 @@ def test_task_opens_from_the_list_with_statement_patches_and_tests(report, opene
         "Gold patch",
         "Test patch",
         "Hidden tests",
+        "Strength",
+        "Stability",
         "Environment",
         "Proof",
     ]
