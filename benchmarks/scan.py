@@ -1,11 +1,14 @@
-"""The leak audit's two phases on a folder of files, in MB/s of CPU time, beside `grep -F -f`.
+"""The leak audit's phases on a folder, in MB/s of CPU time, beside `grep -F -f`; then on two environments.
 
-    python -m benchmarks.scan [--folder DIR] [--megabytes N] [--rounds N]
+    python -m benchmarks.scan [--folder DIR] [--megabytes N] [--rounds N] [--environment DIR [--second DIR]]
 
-The default is the standard library of this Python. Both look for the same 200 lines of text: lines that no
-file has, as in a world without a leak. grep reads the files, we have read them before: its time is an upper
-bound, and the ratio is printed as measured. The index is built from the files, then asked again as a second
-task with the same lock would.
+The default is the standard library of this Python, of which the phases read Python's own files. All look for
+the same 200 lines of text: lines that no file has, as in a world without a leak. grep reads the files, and so
+does who builds an index; for the others they were read before. The ratio is printed as measured.
+
+Then the files of an environment (all of the folder by default) are looked through as stage `seal` does it:
+with nothing kept, again, and those of a second environment, with and without what is kept of the first.
+Without `--second` that is the first one with every twentieth group of files made another.
 """
 
 import argparse
@@ -14,52 +17,107 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from reconstruct.leaks.answer import Answer, read_answer
-from reconstruct.leaks.index import build_index
-from reconstruct.leaks.judge import SHARE, examine
+from reconstruct.leaks.answer import Answer, Novelty, read_answer
+from reconstruct.leaks.groups import FileGroup, IndexCache, grouped
+from reconstruct.leaks.index import FileIndex, build_index
+from reconstruct.leaks.judge import examine
+from reconstruct.leaks.question import Question
 from reconstruct.leaks.views import View
 from swequarry.sandbox.visible import VisibleFile
 
 _LINES = 200
+_OTHER = 20
+"""Of so many groups of files a second environment has one for itself."""
 
 
 def main() -> None:
-    """Print one line per phase."""
+    """Print one line per phase, and one per look through an environment."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--folder", type=Path, default=Path(sysconfig.get_path("stdlib")))
     options.add_argument("--megabytes", type=float, default=40)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--environment", type=Path)
+    options.add_argument("--second", type=Path)
     given = options.parse_args()
-    files = list(_files(given.folder, given.megabytes * 1e6))
+    _phases(list(_files(given.folder, "*.py", given.megabytes * 1e6)), given.rounds)
+    first = list(_files(given.environment or given.folder, "*"))
+    _environments(first, list(_files(given.second, "*")) if given.second else list(_another(first)))
+
+
+def _phases(files: Sequence[VisibleFile], rounds: int) -> None:
     texts = [file.read() for file in files]
     size = sum(map(len, texts)) / 1e6
     answer = _answer()
-    index = build_index(files)[0]
+    groups = list(grouped(files))
+    indexes = [build_index(group.files) for group in groups]
     figures = {
         "exact lines": lambda: _examine(texts, answer, blocks_too=False),
         "lines and n-grams": lambda: _examine(texts, answer, blocks_too=True),
-        "index, built": lambda: build_index(files),
-        "index, asked": lambda: (index.owners_of(answer), index.may_hold(answer, SHARE)),
+        "base, taken out of an answer": lambda: _take_out(texts, answer),
+        "index, built": lambda: [build_index(group.files) for group in groups],
+        "index, asked": lambda: _ask(zip(groups, indexes, strict=True), answer),
     }
-    grep = size / _best(lambda: _grep(files, answer), given.rounds)
+    grep = size / _best(lambda: _grep(files, answer), rounds)
     print(f"{len(files)} files, {size:.1f} MB; grep -F -f: {grep:.0f} MB/s")
     for name, run in figures.items():
-        speed = size / _best(run, given.rounds)
+        speed = size / _best(run, rounds)
         print(f"{name}\t{speed:.0f} MB/s\t{speed / grep:.2f} x grep")
 
 
-def _files(folder: Path, most: float) -> Iterable[VisibleFile]:
+def _environments(first: Sequence[VisibleFile], second: Sequence[VisibleFile]) -> None:
+    answer = _answer()
+    with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as other:
+        for name, files, folder in (
+            ("an environment, nothing kept", first, kept),
+            ("the same again", first, kept),
+            ("a second one, the first kept", second, kept),
+            ("a second one, nothing kept", second, other),
+        ):
+            cache = IndexCache(Path(folder))
+            known: list[bool] = []
+            seconds = _best(lambda: known.extend(_look_through(files, cache, answer)), 1)  # noqa: B023
+            size = sum(file.identity[2] for file in files) / 1e6
+            print(f"{name}\t{size:.0f} MB\t{sum(known)} of {len(known)} groups known\t{seconds:.2f} s")
+        size = sum(place.stat().st_size for place in Path(kept).iterdir()) / 1e6
+        print(f"kept of both\t{size:.0f} MB")
+
+
+def _look_through(files: Sequence[VisibleFile], cache: IndexCache, answer: Answer) -> list[bool]:
+    """Look an answer up in the files of an environment; return of each group whether it was known."""
+    question = Question(answer)
+    known = []
+    for group in grouped(files):
+        index, is_known = cache.index_of(group)
+        question.ask(group, index)
+        known.append(is_known)
+    for file in question.suspects():
+        file.read()
+    return known
+
+
+def _another(files: Sequence[VisibleFile]) -> Iterator[VisibleFile]:
+    for number, group in enumerate(grouped(files)):
+        for file in group.files:
+            device, inode, size, time_ns = file.identity
+            later = time_ns + 1 if number % _OTHER == 0 else time_ns
+            yield replace(file, identity=(device, inode, size, later))
+
+
+def _files(folder: Path, pattern: str, most: float = float("inf")) -> Iterable[VisibleFile]:
     total = 0
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(folder.rglob(pattern)):
         if total >= most:
             return
+        if path.is_symlink() or not path.is_file():
+            continue
         status = path.stat()
         total += status.st_size
         identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-        yield VisibleFile(str(path), str(path).encode(), identity)
+        yield VisibleFile(f"/{path.relative_to(folder)}", str(path).encode(), identity)
 
 
 def _answer() -> Answer:
@@ -73,11 +131,25 @@ def _examine(texts: Iterable[bytes], answer: Answer, *, blocks_too: bool) -> Non
         examine(View("", text), answer, blocks_too=blocks_too)
 
 
+def _take_out(texts: Iterable[bytes], answer: Answer) -> None:
+    novelty = Novelty(answer)
+    for text in texts:
+        novelty.see(text)
+    novelty.rest()
+
+
+def _ask(indexed: Iterable[tuple[FileGroup, FileIndex]], answer: Answer) -> list[VisibleFile]:
+    question = Question(answer)
+    for group, index in indexed:
+        question.ask(group, index)
+    return list(question.suspects())
+
+
 def _grep(files: Iterable[VisibleFile], answer: Answer) -> None:
     with tempfile.NamedTemporaryFile() as patterns:
         patterns.write(b"\n".join(sorted(answer.all_lines)) + b"\n")
         patterns.flush()
-        names = [file.path for file in files]
+        names = [file.place for file in files]
         subprocess.run(["grep", "-lFf", patterns.name, *names], check=False, stdout=subprocess.DEVNULL)
 
 

@@ -19,7 +19,7 @@ from miner.decontam.minhash import SCHEME, Signatures, Sketcher
 from miner.decontam.near import BandIndex
 from swequarry.errors import InputError
 from swequarry.text.containment import HashSet
-from swequarry.text.hashes import Hashes
+from swequarry.text.hashes import VERSION, Hashes
 
 FORMAT = 1
 SIZES: Mapping[Part, int] = {Part.STATEMENT: 8, Part.GOLD: 13, Part.TESTS: 10, Part.TEXT: 13}
@@ -35,6 +35,7 @@ class Parameters:
     """What hashes depend on: two files can be compared only where all of it is the same."""
 
     format: int = FORMAT
+    hashes: int = VERSION
     scheme: str = SCHEME
     permutations: int = 128
     seed: int = 1

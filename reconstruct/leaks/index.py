@@ -1,113 +1,115 @@
-"""An index of many files: which of them have a line of an answer, and whether they may hold its n-grams.
+"""An index of some files: which of them have a line of an answer, and whether one may hold its n-grams.
 
-Made once for each lock and kept in the cache: environments of one lock share their files. A file counts as
-known by its identity on disk, so that an index never speaks for a file that it hasn't seen.
+Whatever is large is looked up in it, never missed: hashes are cut and n-grams share the bits of a table, so
+an index names a file too many now and then, which is then read.
 """
 
-import os
+import contextlib
+import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reconstruct.leaks.answer import SHORTEST_LINE, SHORTEST_WORD, Answer
+from reconstruct.leaks.judge import LARGEST_GRAMS, SHARE
 from reconstruct.leaks.views import View, views_of
 from swequarry.sandbox.visible import VisibleFile
-from swequarry.text.containment import containment
-from swequarry.text.hashes import Hashes, gram_hashes, line_spans, token_spans
+from swequarry.text.containment import distinct
+from swequarry.text.hashes import VERSION, Hashes, gram_hashes, line_spans, token_spans
 
-FORMAT = 2
-COMMON = 10
-"""Files of an environment that have a line which says nothing: copies of an answer lie in fewer places."""
+MOST_FILES = 1 << 16
+"""Files that one index can tell apart."""
+_MAGIC = f"leaks 3.{VERSION}\n".encode("ascii")
+"""What the file of an index begins with; the first number goes up with what an index holds and how."""
+_FILE, _HALF = np.uint64(MOST_FILES - 1), np.uint64(32)
 _BATCH = 1 << 18
-_SMALLEST_TABLE, _LARGEST_TABLE = 16, 27
-_BROKEN = (OSError, ValueError, KeyError, EOFError)
+_SMALLEST_TABLE, _LARGEST_TABLE = 13, 30
+_BITS_PER_GRAM = 8
+"""One bit of eight to sixteen is set: half of twelve n-grams are there by chance once in a thousand times."""
+_BROKEN = (OSError, ValueError, KeyError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Where lines and words of an answer are: places among its hashes, each with the number of a file."""
+
+    hashes: NDArray[np.int64]
+    files: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class FileIndex:
-    """Files by identity; line hashes, sorted, with the number of the file that has each; a table of n-grams.
+    """Files by their number, in the order in which they were given.
 
-    `grams` has a bit for each hash value of so many first bits: a share of n-grams is never under-counted.
-    `unread` are the paths of what was too large or damaged.
+    `lines` has the first 48 bits of each line's hash with the number of a file that has it, sorted, each
+    pair once. `grams` has a bit for each hash value of so many first bits. `unread` are the paths of what was
+    too large or damaged; `is_whole` is off where a file couldn't be read at all.
     """
 
-    identities: NDArray[np.int64]
     lines: Hashes
-    owners: NDArray[np.uint32]
     grams: NDArray[np.uint8]
-    unread: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+    is_whole: bool = True
 
-    def known(self) -> dict[tuple[int, ...], int]:
-        """Return the numbers of files by identity."""
-        return {tuple(row): number for number, row in enumerate(self.identities.tolist())}
-
-    def owners_of(self, answer: Answer) -> frozenset[int]:
-        """Return the files that have one of an answer's lines or words."""
-        if not len(answer.line_hashes):
-            return frozenset()
-        values = answer.line_hashes.values
-        first = np.searchsorted(self.lines, values, side="left")
-        last = np.searchsorted(self.lines, values, side="right")
-        found: set[int] = set()
-        for start, end in zip(first.tolist(), last.tolist(), strict=True):
-            found.update(self.owners[start:end].tolist())
-        return frozenset(found)
-
-    def common_lines(self, answer: Answer) -> frozenset[bytes]:
-        """Return those of an answer's lines that many files have: what everybody writes tells nothing."""
-        found = set()
-        for line in answer.all_lines:
-            value = line_spans(line).hashes
-            first, last = (np.searchsorted(self.lines, value[:1], side=side) for side in ("left", "right"))
-            if value.size == 1 and np.unique(self.owners[int(first[0]) : int(last[0])]).size >= COMMON:
-                found.add(line)
-        return frozenset(found)
-
-    def may_hold(self, answer: Answer, share: float) -> bool:
-        """Whether all files together may have that share of one of the answer's blocks."""
-        table = np.unpackbits(self.grams).astype(np.bool_)
-        shift = np.uint64(65 - table.size.bit_length())
-        return any(
-            containment(block.grams, block.grams.values[table[block.grams.values >> shift]]) >= share
-            for block in answer.blocks
+    def hits(self, hashes: Hashes) -> Hits:
+        """Return the files that have lines or words, given by their hashes."""
+        first = np.searchsorted(self.lines, hashes & ~_FILE, side="left")
+        last = np.searchsorted(self.lines, hashes | _FILE, side="right")
+        counts = last - first
+        found = np.flatnonzero(counts)
+        which = np.repeat(found, counts[found])
+        places = np.concatenate(
+            [np.empty(0, dtype=np.int64), *(np.arange(first[one], last[one]) for one in found)]
         )
+        return Hits(which, (self.lines[places] & _FILE).astype(np.int64))
+
+    def may_hold(self, answer: Answer, share: float = SHARE) -> bool:
+        """Whether one of the files may have that share of an answer's block: all of them together have it."""
+        if not answer.blocks:
+            return False
+        bits = self.grams.size.bit_length() + 2
+        places = answer.block_grams.hashes >> np.uint64(64 - bits)
+        found = self.grams[places >> np.uint64(3)] >> (places & np.uint64(7)).astype(np.uint8) & 1
+        sums = np.add.reduceat(found, answer.block_grams.starts, dtype=np.int64)
+        return bool((sums >= share * answer.block_grams.sizes).any())
 
     def save(self, path: Path) -> None:
-        """Write the index, whole or not at all; a cache that can't be written is no error."""
-        temporary = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.npz")
+        """Write the index, whole or not at all; a cache that can't be written is no error.
+
+        The check sum does what `fsync` would: a machine that stops may leave a file of zeros, and to wait for
+        the disk a hundred times costs seconds.
+        """
+        arrays = self.lines.astype("<u8").tobytes() + self.grams.tobytes()
+        told = {"lines": self.lines.size, "unread": self.unread, "crc32": crc32(arrays)}
+        temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            np.savez(
-                temporary,
-                format=np.array([FORMAT]),
-                identities=self.identities,
-                lines=self.lines,
-                owners=self.owners,
-                grams=self.grams,
-                unread=np.array(self.unread, dtype=np.str_),
-            )
+            temporary.write_bytes(_MAGIC + json.dumps(told).encode("ascii") + b"\n" + arrays)
             temporary.replace(path)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
 
     @classmethod
     def load(cls, path: Path) -> "FileIndex | None":
         """Read an index; None where there is none that can be used."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                if stored["format"].tolist() != [FORMAT]:
-                    return None
-                return cls(
-                    identities=stored["identities"],
-                    lines=stored["lines"],
-                    owners=stored["owners"],
-                    grams=stored["grams"],
-                    unread=tuple(stored["unread"].tolist()),
-                )
+            data = path.read_bytes()
+            at = data.index(b"\n", len(_MAGIC)) + 1
+            told = json.loads(data[len(_MAGIC) : at])
+            if not data.startswith(_MAGIC) or crc32(memoryview(data)[at:]) != told["crc32"]:
+                return None
+            return cls(
+                lines=np.frombuffer(data, dtype="<u8", count=told["lines"], offset=at),
+                grams=np.frombuffer(data, dtype=np.uint8, offset=at + 8 * told["lines"]),
+                unread=tuple(told["unread"]),
+            )
         except _BROKEN:
             return None
 
@@ -122,10 +124,12 @@ class _Batch:
         self._numbers: list[int] = []
         self._size = 0
         self.lines: list[Hashes] = []
-        self.owners: list[NDArray[np.uint32]] = []
-        self.grams: list[Hashes] = []
+        self.grams: list[NDArray[np.uint32]] = []
 
     def add(self, number: int, text: bytes) -> None:
+        if self._with_grams and len(text) > LARGEST_GRAMS:
+            self._note_lines(text, [0], [number])
+            return
         self._texts.append(text)
         self._numbers.append(number)
         self._size += len(text)
@@ -136,40 +140,46 @@ class _Batch:
         if not self._texts:
             return
         data = b"\n".join(self._texts)
-        borders = np.cumsum([0] + [len(text) + 1 for text in self._texts[:-1]])
-        spans = line_spans(data, self._shortest)
-        which = np.searchsorted(borders, spans.starts, side="right") - 1
-        self.lines.append(spans.hashes)
-        self.owners.append(np.array(self._numbers, dtype=np.uint32)[which])
+        ends = list(accumulate(len(text) + 1 for text in self._texts))
+        self._note_lines(data, [0, *ends[:-1]], self._numbers)
         if self._with_grams:
-            self.grams.append(gram_hashes(token_spans(data).hashes))
+            self.grams.append((gram_hashes(token_spans(data).hashes) >> _HALF).astype(np.uint32))
         self._texts, self._numbers, self._size = [], [], 0
 
+    def _note_lines(self, data: bytes, starts: Sequence[int], numbers: Sequence[int]) -> None:
+        """Keep the lines of texts that begin at some places, with the numbers of their files."""
+        spans = line_spans(data, self._shortest)
+        first = np.searchsorted(spans.starts, starts, side="left")
+        counts = np.diff(first, append=spans.starts.size)
+        owners = np.repeat(np.array(numbers, dtype=np.uint64), counts)
+        self.lines.append(spans.hashes & ~_FILE | owners)
 
-def build_index(files: Iterable[VisibleFile]) -> tuple[FileIndex, tuple[VisibleFile, ...]]:
-    """Read files and return their index with those that it knows, in the order of its numbers."""
+
+def build_index(files: Sequence[VisibleFile]) -> FileIndex:
+    """Read files, at most `MOST_FILES`, and return their index."""
     text, code = _Batch(SHORTEST_LINE, with_grams=True), _Batch(SHORTEST_WORD, with_grams=False)
-    known: list[VisibleFile] = []
     unread: list[str] = []
+    is_whole = True
     for number, file in enumerate(files):
-        known.append(file)
-        for view in read_views(file):
+        try:
+            data = file.read()
+        except OSError:
+            unread.append(file.path)
+            is_whole = False
+            continue
+        for view in views_of(file.path, data):
             if view.data is None:
                 unread.append(view.path)
             else:
                 (code if view.is_code else text).add(number, view.data)
     text.flush()
     code.flush()
-    lines = np.concatenate([np.empty(0, dtype=np.uint64), *text.lines, *code.lines])
-    owners = np.concatenate([np.empty(0, dtype=np.uint32), *text.owners, *code.owners])
-    order = np.argsort(lines, kind="stable")
     return FileIndex(
-        identities=np.array([file.identity for file in known], dtype=np.int64).reshape(-1, 4),
-        lines=lines[order],
-        owners=owners[order],
-        grams=_table(text.grams),
+        lines=distinct(np.concatenate([np.empty(0, dtype=np.uint64), *text.lines, *code.lines])),
+        grams=_table(distinct(np.concatenate([np.empty(0, dtype=np.uint32), *text.grams]))),
         unread=tuple(unread),
-    ), tuple(known)
+        is_whole=is_whole,
+    )
 
 
 def read_views(file: VisibleFile) -> Iterable[View]:
@@ -181,15 +191,8 @@ def read_views(file: VisibleFile) -> Iterable[View]:
     return views_of(file.path, data)
 
 
-def _table(parts: list[Hashes]) -> NDArray[np.uint8]:
-    count = sum(part.size for part in parts)
-    bits = min(max(_SMALLEST_TABLE, (count * 4).bit_length()), _LARGEST_TABLE)
+def _table(grams: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    bits = min(max(_SMALLEST_TABLE, (grams.size * _BITS_PER_GRAM).bit_length()), _LARGEST_TABLE)
     table = np.zeros(1 << bits, dtype=np.bool_)
-    for part in parts:
-        table[part >> np.uint64(64 - bits)] = True
-    return np.packbits(table)
-
-
-def index_place(folder: Path, key: str) -> Path:
-    """Return where the index of a key lies."""
-    return folder / f"{os.path.basename(key)}.npz"  # noqa: PTH119 - text
+    table[grams >> np.uint32(32 - bits)] = True
+    return np.packbits(table, bitorder="little")

@@ -24,7 +24,8 @@ _MANY = 10
 _LONG_ENOUGH = 40
 """Bytes that all lines of a short answer must have together, and none may be shorter than half."""
 _SHOWN = 3
-_LARGEST_GRAMS = 4 << 20
+LARGEST_GRAMS = 4 << 20
+"""Bytes of a text whose n-grams are compared."""
 
 
 def examine(
@@ -72,7 +73,7 @@ def _names(view: View, answer: Answer, *, own_module: bool) -> LeakFinding | Non
 
 def _blocks(view: View, answer: Answer) -> LeakFinding | None:
     data = view.data or b""
-    if not answer.blocks or len(data) > _LARGEST_GRAMS:
+    if not answer.blocks or len(data) > LARGEST_GRAMS:
         return None
     grams = grams_of(data)
     grams = grams[answer.grams.places(grams)[0]]

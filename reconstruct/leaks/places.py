@@ -30,7 +30,8 @@ def task_names(instance_id: str, repo: str, pull_number: int | None) -> tuple[st
 
 def named_in(text: str, names: Sequence[str], marks: re.Pattern[str] = _IN_VALUES) -> str | None:
     """Return the name of the task, or of a benchmark's field, that a text has; None where there is none."""
-    found = next((name for name in names if re.search(rf"{re.escape(name)}(?!\d)", text)), None)
+    held = (name for name in names if name in text)
+    found = next((name for name in held if re.search(rf"{re.escape(name)}(?!\d)", text)), None)
     if found is None:
         match = marks.search(text)
         found = match[0] if match else None

@@ -1,16 +1,18 @@
 """The leak audit of a world: every file that is visible inside, the variables, the names.
 
-Three parts: the environment, whose index is kept for each lock; the checkout, of which only what base doesn't
-have is new; and what the host shows, by name. Each file goes through an exact comparison of lines first.
+Three parts: the environment, whose files are indexed, each package once on a machine; the checkout, of which
+only what base doesn't have is new; and what the host shows, by name. Each file goes through an exact
+comparison of lines first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from reconstruct.leaks.answer import Answer, without_lines
-from reconstruct.leaks.index import FileIndex, build_index, index_place, read_views
-from reconstruct.leaks.judge import SHARE, examine
+from reconstruct.leaks.answer import Answer
+from reconstruct.leaks.groups import IndexCache, grouped
+from reconstruct.leaks.index import read_views
+from reconstruct.leaks.judge import examine
 from reconstruct.leaks.places import (
     file_name_finding,
     foreign_code,
@@ -21,6 +23,7 @@ from reconstruct.leaks.places import (
     recorded_size,
     source_of,
 )
+from reconstruct.leaks.question import Question
 from reconstruct.leaks.views import View, views_of
 from swequarry.git.store import blob_id
 from swequarry.records import LeakFinding
@@ -81,13 +84,13 @@ class WorldScan:
         self._world = world
         self._answer = answer
         self._base = base
-        self._indexes = indexes
+        self._indexes = IndexCache(indexes)
         self._sizes: dict[str, int] = {}
         self.result = Scanned()
 
-    def run(self, lock: str, variables: Mapping[str, str]) -> Scanned:
-        """Scan everything; `lock` is the key of the environment's index."""
-        self._environment(index_place(self._indexes, lock))
+    def run(self, variables: Mapping[str, str]) -> Scanned:
+        """Scan everything; `variables` are those that every run has, by their place."""
+        self._environment()
         self._checkout()
         self._host()
         scan_values(variables, self._answer, self.result)
@@ -97,32 +100,17 @@ class WorldScan:
 
     # --- the environment -------------------------------------------------------------------------
 
-    def _environment(self, place: Path) -> None:
+    def _environment(self) -> None:
         files = list(self._world.files(ENVIRONMENT))
-        index = FileIndex.load(place)
-        known = index.known() if index else {}
-        if index is None or sum(file.identity in known for file in files) * 2 < len(files):
-            index, _ = build_index(files)
-            index.save(place)
-            known = index.known()
-        self._answer = without_lines(self._answer, index.common_lines(self._answer))
-        old = [file for file in files if file.identity in known]
-        self.result.from_index = len(old)
+        question = Question(self._answer)
+        for group in grouped(files):
+            index, is_known = self._indexes.index_of(group)
+            question.ask(group, index)
+            self.result.not_scanned += index.unread
+            self.result.from_index += len(group.files) if is_known else 0
+        self._answer = question.answer()
         self._by_place(files)
-        self._examine(self._suspects(index, known, old))
-        self._examine(file for file in files if file.identity not in known)
-        there = {file.path for file in files}
-        self.result.not_scanned += [path for path in index.unread if path.partition("!")[0] in there]
-
-    def _suspects(
-        self, index: FileIndex, known: Mapping[tuple[int, ...], int], files: list[VisibleFile]
-    ) -> Iterator[VisibleFile]:
-        """Yield the known files that need a closer look: by a line, or all where n-grams may be there."""
-        owners = index.owners_of(self._answer)
-        every = index.may_hold(self._answer, SHARE)
-        for file in files:
-            if every or known[file.identity] in owners:
-                yield file
+        self._examine(question.suspects())
 
     def _by_place(self, files: Iterable[VisibleFile]) -> None:
         files = list(files)

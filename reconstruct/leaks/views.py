@@ -19,6 +19,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 LARGEST = 64 << 20
 """Bytes of a file or member that are looked at; what is larger is told as not scanned."""
@@ -43,12 +44,15 @@ _OFFSET_DELTA, _REF_DELTA = 6, 7
 _PIECE = 1 << 14
 _RUN = b"a" * 60
 """What a text has, all characters of base64 made one, where a look for base64 is worth its time."""
-_DIFF = re.compile(rb"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^>", re.MULTILINE)
+_HUNK = rb"(?:@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|>)"
+_DIFF_AT_START, _DIFF_BELOW = re.compile(_HUNK), re.compile(rb"\n" + _HUNK)
+"""The second begins with a byte, so that `re` looks for that first: five times as fast as `^`."""
 _MARKED = re.compile(rb"^[-+> ](?!\+\+ |-- )", re.MULTILINE)
 _SHORTEST = 4
-_SHORT_MARKS = np.isin(np.arange(256), list(b"zZ\xfa\xda"))
-_LONG_MARKS = np.isin(np.arange(256), list(b"aAusSRt\xe1\xc1\xf5\xf3\xf4"))
-_CONTROL = np.isin(np.arange(256), [byte for byte in range(32) if byte not in b"\t\n\r\f"] + [127])
+_SHORT_MARKS = bytes(byte in b"zZ\xfa\xda" for byte in range(256))
+_LONG_MARKS = bytes(byte in b"aAusSRt\xe1\xc1\xf5\xf3\xf4" for byte in range(256))
+_CONTROL = bytes((byte < 32 and byte not in b"\t\n\r\f") or byte == 127 for byte in range(256))  # noqa: PLR2004
+_NUL_TO_LF = b"\n" + bytes(range(1, 256))
 _BROKEN = (
     OSError,
     EOFError,
@@ -122,18 +126,34 @@ def _texts(path: str, data: bytes, depth: int, budget: _Budget) -> Iterator[View
     elif data[1:400:2].count(0) * 3 > len(data[1:400:2]) * 2 and not data[:400:2].count(0):
         data = data.decode("utf-16-le", "replace").encode("utf-8")
     if b"\0" in data:
-        data = data.replace(b"\0", b"\n")
+        data = data.translate(_NUL_TO_LF)
     yield View(path, data)
-    if _DIFF.search(data):
+    if _DIFF_AT_START.match(data) or _DIFF_BELOW.search(data):
         yield View(path, _MARKED.sub(b"", data))
-    if data.count(b"\\n") > 2:  # noqa: PLR2004 - a text inside a string
+    if b"\\" in data and data.count(b"\\n") > 2:  # noqa: PLR2004 - a text inside a string
         joined = _TEXTS_IN_LINES.sub(b"\n", data)
         yield View(path, joined.replace(b"\\n", b"\n").replace(b'\\"', b'"').replace(b"\\t", b"\t"))
-    if depth < _DEEPEST and _RUN in data.translate(_TO_ONE):
-        for match in _BASE64.finditer(data):
-            decoded = _from_base64(match[0])
+    if depth < _DEEPEST:
+        for text in _base64_texts(data):
+            decoded = _from_base64(text)
             if decoded and budget.takes(len(decoded)):
                 yield from _views(f"{path}!base64", decoded, depth + 1, budget)
+
+
+def _base64_texts(data: bytes) -> Iterator[bytes]:
+    """Yield what `_BASE64` finds; it can only begin where a long run of its characters does."""
+    plain = data.translate(_TO_ONE)
+    at = plain.find(_RUN)
+    while at >= 0:
+        match = _BASE64.match(data, at)
+        if match:
+            yield match[0]
+        at = plain.find(_RUN, match.end() if match else _end_of_run(plain, at))
+
+
+def _end_of_run(plain: bytes, at: int) -> int:
+    end = plain.find(b" ", at)
+    return end if end >= 0 else len(plain)
 
 
 def _from_base64(text: bytes) -> bytes:
@@ -253,24 +273,29 @@ def _compressed(path: str, data: bytes) -> Iterator[tuple[str, bytes | None]]:
     yield f"{path}!", content if len(content) <= LARGEST else None
 
 
+def _told(data: bytes, kinds: bytes) -> NDArray[np.bool_]:
+    """Return what a table of 256 places says of each byte."""
+    return np.frombuffer(data.translate(kinds), dtype=np.bool_)
+
+
 def code_strings(data: bytes) -> list[bytes]:
-    """Return what may be names and strings of byte code of any Python, each line by itself.
+    """Return what may be names and strings of byte code of any Python.
 
     Marshalled strings are a type byte, a length of one or four bytes, the text (Python/marshal.c). Each
     place that looks so is read: too much rather than too little, and no reader of foreign formats to crash.
     """
     array = np.frombuffer(data, dtype=np.uint8)
-    odd = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_CONTROL[array])])
+    odd = np.zeros(len(data) + 1, dtype=np.int32)
+    np.cumsum(_told(data, _CONTROL), out=odd[1:])
     found: list[bytes] = []
     for is_mark, width in ((_SHORT_MARKS, 1), (_LONG_MARKS, 4)):
-        marks = np.flatnonzero(is_mark[array[: max(0, len(data) - width)]])
+        marks = np.flatnonzero(_told(data, is_mark)[: max(0, len(data) - width)])
         lengths = np.zeros(marks.size, dtype=np.int64)
         for place in range(width):
             lengths |= array[marks + 1 + place].astype(np.int64) << (8 * place)
         starts = marks + 1 + width
-        fits = (lengths >= _SHORTEST) & (starts + lengths <= len(data))
-        starts, ends = starts[fits], (starts + lengths)[fits]
-        plain = odd[ends] == odd[starts]
-        for start, end in zip(starts[plain].tolist(), ends[plain].tolist(), strict=True):
-            found += data[start:end].split(b"\n")
+        fits = np.flatnonzero((lengths >= _SHORTEST) & (starts + lengths <= len(data)))
+        starts, ends = starts[fits], starts[fits] + lengths[fits]
+        plain = np.flatnonzero(odd[ends] == odd[starts])
+        found += map(data.__getitem__, map(slice, starts[plain].tolist(), ends[plain].tolist()))
     return found

@@ -15,7 +15,7 @@ from swequarry.config import SandboxSettings
 from swequarry.errors import ExitCode, InputError, UsageError
 from swequarry.pipeline.image_seal import require_sealed
 from swequarry.pipeline.known_item import house_of_last_run, know_item
-from swequarry.pipeline.prune import Pruned, named_worlds, prune_worlds
+from swequarry.pipeline.prune import Pruned, named_worlds, prune_leaks, prune_worlds
 from swequarry.pipeline.reasons import find_task
 from swequarry.pipeline.reporting import last_run, tasks_of
 from swequarry.pipeline.stages.environment import environment_world
@@ -131,7 +131,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Remove stored worlds, images and trees, that no result of the named workspaces needs.
+    """Remove stored worlds, images and trees, that no result of the named workspaces needs; old indexes too.
 
     The cache is shared: name every workspace that uses it. What is removed by mistake is built again from
     its lock when it is needed. Images that `images build` made aren't touched: `docker image rm` them.
@@ -148,6 +148,7 @@ def prune(
         )
         for settings in _backends(store)
     ]
+    done.append(prune_leaks(opened[0].leaks, done, grace_s=grace_hours * 3600, dry_run=dry_run))
     if as_json:
         print_json([asdict(one) for one in done])
     else:
@@ -166,7 +167,10 @@ def _common_store(opened: Sequence[Workspace]) -> Path:
 
 
 def _told(one: Pruned, *, dry_run: bool) -> str:
-    done = f"would remove {one.removed} worlds" if dry_run else f"removed {one.removed} worlds"
+    what = "indexes" if one.backend == "leaks" else "worlds"
+    done = f"would remove {one.removed} {what}" if dry_run else f"removed {one.removed} {what}"
+    if one.backend == "leaks":
+        return f"{one.backend}: {done}; kept {one.young} used of late"
     swept = "" if dry_run else f", swept {one.swept} layers, trees and remains"
     return f"{one.backend}: {done}{swept}; kept {one.named} named, {one.young} young, {one.in_use} in use"
 

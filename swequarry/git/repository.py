@@ -24,6 +24,7 @@ from swequarry.git.store import (
     object_errors,
     object_reader,
     parse_tree_entries,
+    read_objects,
     store_view,
 )
 from swequarry.records import CommitSha, TreeSha
@@ -152,6 +153,15 @@ class Repository:
         """
         with store_view(self.objects) as place, object_reader(place) as reader:
             yield reader
+
+    def read_all(self, shas: Sequence[str]) -> Iterator[bytes]:
+        """Yield the bytes of those of some objects that are here, in order.
+
+        Raises:
+            GitError: git can't be started, or died.
+        """
+        with store_view(self.objects) as place:
+            yield from read_objects(place, shas)
 
     def list_tree(self, tree: str) -> tuple[TreeEntry, ...]:
         """Return every file of a tree, below all folders, in git's order.

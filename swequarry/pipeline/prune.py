@@ -1,10 +1,15 @@
-"""Removes the stored worlds that no result of some workspaces names; they can be made again from locks."""
+"""Removes the stored worlds that no result of some workspaces names, and indexes that nobody uses.
 
+Worlds can be made again from locks, indexes from worlds.
+"""
+
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reconstruct.leaks.groups import prune_indexes
 from swequarry.errors import SandboxError
 from swequarry.ledger.queries import accepted_of_stage
 from swequarry.pipeline.stages.environment import EnvironmentStage
@@ -23,6 +28,7 @@ DEFAULT_GRACE_S = 24 * 3600.0
 class Pruned:
     """What was done in one backend: worlds removed, kept since named, kept since young, kept since in use.
 
+    The indexes of the leak audit are told as those of a backend `leaks`; young are those used of late.
     `swept` counts what went with them: layers and trees that no world has, remains of dead processes.
     """
 
@@ -76,6 +82,27 @@ def prune_worlds(
         in_use=in_use,
         swept=0 if dry_run else backend.sweep(),
     )
+
+
+def prune_leaks(
+    folder: Path,
+    worlds: Iterable[Pruned],
+    *,
+    now: float | None = None,
+    grace_s: float = DEFAULT_GRACE_S,
+    dry_run: bool = False,
+) -> Pruned:
+    """Remove the indexes that no audit used within the grace; all of them where worlds were removed.
+
+    An index knows files by their numbers on disk, which the file system gives to others once files are gone.
+
+    Raises:
+        StorageError: the folder can't be changed.
+    """
+    limit = (time.time() if now is None else now) - grace_s
+    unused_since = math.inf if any(one.removed for one in worlds) else limit
+    done = prune_indexes(folder, unused_since, dry_run=dry_run)
+    return Pruned(backend="leaks", removed=done.removed, young=done.kept)
 
 
 def _remove(backend: SandboxBackend, keys: Sequence[str]) -> int:

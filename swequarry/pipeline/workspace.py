@@ -10,7 +10,7 @@
 <cache>/supplements/        objects that partial mirrors lack
 <cache>/index/              files of the package index, by hash
 <cache>/worlds/             what sandboxes start from
-<cache>/leaks/              indexes of environments for the leak audit
+<cache>/leaks/              indexes of installed packages for the leak audit
 """
 
 import os
@@ -103,6 +103,11 @@ class Workspace:
     def index(self) -> Path:
         """The folder of files from the package index."""
         return self.cache / "index"
+
+    @property
+    def leaks(self) -> Path:
+        """The folder of the leak audit's indexes."""
+        return self.cache / "leaks"
 
     @property
     def worlds(self) -> Path:

@@ -17,30 +17,35 @@ from numpy.typing import NDArray
 
 Hashes = NDArray[np.uint64]
 
+VERSION = 2
+"""Goes up with every change of what a text's hashes are; whoever stores hashes stores it beside them."""
 GRAM = 8
 """Tokens in an n-gram of code: about a line and a half."""
 LONGEST = 1024
 """Bytes of a line or token that count; what comes after is ignored on both sides."""
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 """Bytes that are hashed together: the working arrays stay in the processor's cache."""
-_MULTIPLIERS = np.array(
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xFF51AFD7ED558CCD] * 8, dtype=np.uint64
-) * np.arange(1, 65, 2, dtype=np.uint64)
-_MASKS = np.array([(1 << (8 * size)) - 1 for size in range(8)], dtype=np.uint64)
+_STEP, _LENGTH, _LAST = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], dtype=np.uint64
+)
+"""Odd multipliers: for each word of a part and each token of an n-gram, for a length, for the end."""
+_WORD_BYTES = 8
+_MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WORD_BYTES + 1)], dtype=np.uint64)
+"""What counts of a word, by the number of bytes that are left of a part: the last for all larger numbers."""
 _SPACE, _WORD, _MARK = 0, 1, 2
 
 
-def _classes() -> NDArray[np.uint8]:
-    kinds = np.full(256, _MARK, dtype=np.uint8)
-    kinds[:33] = _SPACE
+def _classes() -> bytes:
+    kinds = bytearray([_MARK] * 256)
+    kinds[:33] = bytes([_SPACE] * 33)
     kinds[127] = _SPACE
-    kinds[128:] = _WORD
+    kinds[128:] = bytes([_WORD] * 128)
     for byte in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_":
         kinds[byte] = _WORD
-    return kinds
+    return bytes(kinds)
 
 
-_KIND = _classes()
+_KINDS = _classes()
 _BLANK = np.isin(np.arange(256), list(b" \t\r\f\v"))
 _EIGHT_BLANKS = np.uint64(0x2020202020202020)
 
@@ -60,30 +65,35 @@ class Spans:
 
 
 def _hash_spans(words: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Hashes:
-    """Hash parts of a buffer, given as the 8-byte words that begin at each of its bytes."""
+    """Hash parts of a buffer, none empty, given as the 8-byte words that begin at each of its bytes."""
     counted = np.minimum(lengths, LONGEST)
-    whole, rest = counted >> 3, counted & 7
-    hashes: Hashes = counted.astype(np.uint64) * _MULTIPLIERS[1]
-    active = np.flatnonzero(whole)
-    step = 0
-    while active.size:
-        mixed = (hashes[active] ^ words[starts[active] + 8 * step]) * _MULTIPLIERS[0]
-        hashes[active] = mixed ^ (mixed >> np.uint64(29))
-        step += 1
-        active = active[whole[active] > step]
-    hashes ^= words[starts + 8 * whole] & _MASKS[rest]
-    hashes *= _MULTIPLIERS[2]
-    hashes ^= hashes >> np.uint64(32)
-    hashes *= _MULTIPLIERS[3]
-    hashes ^= hashes >> np.uint64(29)
+    hashes: Hashes = words.take(starts) & _MASKS.take(counted, mode="clip")
+    hashes ^= counted.astype(np.uint64) * _LENGTH
+    _mix(hashes, _STEP)
+    longer = np.flatnonzero(counted > _WORD_BYTES)
+    at = _WORD_BYTES
+    while longer.size:
+        left = counted[longer] - at
+        mixed = hashes[longer] ^ (words.take(starts[longer] + at) & _MASKS.take(left, mode="clip"))
+        _mix(mixed, _STEP)
+        hashes[longer] = mixed
+        longer = longer[left > _WORD_BYTES]
+        at += _WORD_BYTES
+    _mix(hashes, _LAST)
     return hashes
+
+
+def _mix(hashes: Hashes, multiplier: np.uint64) -> None:
+    """Spread each hash over its 64 bits, in place."""
+    hashes *= multiplier
+    hashes ^= hashes >> np.uint64(32)
 
 
 def _open(data: bytes) -> tuple[NDArray[np.uint8], Hashes]:
     """Return bytes as an array, and the little-endian words that begin at each byte (and at their end)."""
     padded = data + b"\0" * 8
     words = np.ndarray((len(data) + 1,), dtype="<u8", buffer=padded, strides=(1,))
-    return np.frombuffer(data, dtype=np.uint8), words
+    return np.frombuffer(data, dtype=np.uint8), words.copy()
 
 
 def line_spans(data: bytes, shortest: int = 1) -> Spans:
@@ -122,33 +132,42 @@ def _lines_of(data: bytes, at: int, shortest: int) -> Spans:
     breaks = np.flatnonzero(array == ord("\n"))
     starts = np.concatenate([np.zeros(1, dtype=np.int64), breaks + 1])
     ends = np.concatenate([breaks, np.array([len(data)], dtype=np.int64)])
-    long = ends - starts >= shortest
+    long = np.flatnonzero(ends - starts >= shortest)
     starts, ends = starts[long], ends[long]
     _strip(array, words, starts, ends)
-    long = ends - starts >= shortest
-    starts, lengths = starts[long], (ends - starts)[long]
+    long = np.flatnonzero(ends - starts >= shortest)
+    starts, lengths = starts[long], ends[long] - starts[long]
     return Spans(starts + at, lengths, _hash_spans(words, starts, lengths))
 
 
 def _strip(
     array: NDArray[np.uint8], words: Hashes, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> None:
-    """Move starts and ends of lines over what the normal form leaves out."""
-    active = np.flatnonzero(starts + 8 <= ends)
+    """Move starts and ends of lines, none of them empty, over what the normal form leaves out."""
+    active = np.arange(starts.size)
     while active.size:
-        active = active[words[starts[active]] == _EIGHT_BLANKS]
-        starts[active] += 8
-        active = active[starts[active] + 8 <= ends[active]]
-    active = np.flatnonzero(starts < ends)
+        blanks = _leading_blanks(words.take(starts[active]))
+        starts[active] += blanks
+        active = active[blanks == _WORD_BYTES]
+    active = np.flatnonzero((starts < ends) & _BLANK[array.take(starts, mode="clip")])
     while active.size:
-        active = active[_BLANK[array[starts[active]]]]
         starts[active] += 1
         active = active[starts[active] < ends[active]]
-    active = np.flatnonzero(starts < ends)
+        active = active[_BLANK[array[starts[active]]]]
+    active = np.flatnonzero((starts < ends) & _BLANK[array[ends - 1]])
     while active.size:
-        active = active[_BLANK[array[ends[active] - 1]]]
         ends[active] -= 1
         active = active[starts[active] < ends[active]]
+        active = active[_BLANK[array[ends[active] - 1]]]
+
+
+def _leading_blanks(words: Hashes) -> NDArray[np.int64]:
+    """Return with how many spaces each word begins: the place of the lowest bit that is none of theirs."""
+    other = words ^ _EIGHT_BLANKS
+    lowest = other & (~other + np.uint64(1))
+    places = (lowest.astype(np.float64).view(np.int64) >> 52) - 1023
+    places[other == 0] = 8 * _WORD_BYTES
+    return places >> 3
 
 
 def token_spans(data: bytes) -> Spans:
@@ -157,30 +176,39 @@ def token_spans(data: bytes) -> Spans:
 
 
 def _tokens_of(data: bytes, at: int) -> Spans:
-    array, words = _open(data)
-    kinds = _KIND[array]
-    word = kinds == _WORD
-    first = word.copy()
-    first[1:] &= ~word[:-1]
-    starts = np.flatnonzero(first | (kinds == _MARK))
-    lengths = np.ones(starts.size, dtype=np.int64)
-    last = word.copy()
-    last[:-1] &= ~word[1:]
-    lengths[word[starts]] = np.flatnonzero(last) - np.flatnonzero(first) + 1
+    _, words = _open(data)
+    kinds = np.frombuffer(data.translate(_KINDS), dtype=np.uint8)
+    word, starts_here = kinds == _WORD, kinds == _MARK
+    ends_here = starts_here.copy()
+    starts_here[:1] |= word[:1]
+    starts_here[1:] |= word[1:] > word[:-1]
+    ends_here[:-1] |= word[:-1] > word[1:]
+    ends_here[-1:] |= word[-1:]
+    starts = np.flatnonzero(starts_here)
+    lengths = np.flatnonzero(ends_here) + 1 - starts
     return Spans(starts + at, lengths, _hash_spans(words, starts, lengths))
 
 
 def gram_hashes(tokens: Hashes, size: int = GRAM) -> Hashes:
-    """Return the hash of each run of `size` tokens (at most 32), in order; fewer tokens give none."""
+    """Return the hash of each run of `size` tokens, in order; fewer tokens give none.
+
+    It is the polynomial of the tokens, first to last, put together from those of runs of 1, 2, 4, ... tokens.
+    """
     count = tokens.size - size + 1
     if count <= 0:
         return np.empty(0, dtype=np.uint64)
-    total: Hashes = tokens[:count] * _MULTIPLIERS[0]
-    for place in range(1, size):
-        total += tokens[place : place + count] * _MULTIPLIERS[place]
-    total ^= total >> np.uint64(31)
-    total *= _MULTIPLIERS[2]
-    total ^= total >> np.uint64(29)
+    total: Hashes = np.zeros(count, dtype=np.uint64)
+    run, width, power, done = tokens, 1, int(_STEP), 0
+    while True:
+        if size & width:
+            total *= np.uint64(power)
+            total += run[done : done + count]
+            done += width
+        if done == size:
+            break
+        run = run[:-width] * np.uint64(power) + run[width:]
+        width, power = 2 * width, power * power % (1 << 64)
+    _mix(total, _LAST)
     return total
 
 

@@ -47,7 +47,7 @@ def test_what_is_planted_in_a_world_is_found_and_a_removed_file_is_not(bench_of,
     store = WorldStore(bench.store / "bubblewrap")
 
     def scan(key: str):
-        return WorldScan(VisibleWorld(store, key), answer, BASE, tmp_path).run("lock", {})
+        return WorldScan(VisibleWorld(store, key), answer, BASE, tmp_path).run({})
 
     clean = scan(bench.world.key)
     assert clean.findings == []

@@ -169,6 +169,18 @@ def test_reader_survives_absent_objects_and_keeps_bytes(upstream):
         assert reader.read(sha)[0] == "commit"
 
 
+def test_many_objects_come_in_order_and_an_absent_one_shifts_none(upstream):
+    sha = upstream.commit({b"a": b"1\n", b"b": b"", b"c": b"line\n" * 100_000})
+    repository = Repository.open(upstream.path)
+    first, empty, large = (entry.sha for entry in repository.list_tree(sha))
+    asked = [large, "1" * 40, empty, first, "2" * 40, first]
+    assert list(repository.read_all(asked)) == [b"line\n" * 100_000, b"", b"1\n", b"1\n"]
+    assert list(repository.read_all([])) == []
+    reading = repository.read_all([large] * 50)
+    assert next(reading)
+    reading.close()
+
+
 def test_absent_objects_of_a_partial_clone_are_absent_not_an_error(upstream, tmp_path):
     sha = upstream.commit({b"big": b"x" * 500})
     blob = upstream.repository.list_tree(sha)[0].sha

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import marshal
+import re
 import tarfile
 import zipfile
 import zlib
@@ -16,9 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answer, without_lines
-from reconstruct.leaks.index import build_index
-from reconstruct.leaks.judge import SHARE, examine
+from reconstruct.leaks import answer as answers
+from reconstruct.leaks import views
+from reconstruct.leaks.answer import Answer, Novelty, is_distinctive, read_answer
+from reconstruct.leaks.groups import FileGroup
+from reconstruct.leaks.index import FileIndex, build_index
+from reconstruct.leaks.judge import examine
 from reconstruct.leaks.places import (
     file_name_finding,
     foreign_code,
@@ -28,68 +32,28 @@ from reconstruct.leaks.places import (
     package_paths,
     recorded_size,
     source_of,
-    task_names,
 )
+from reconstruct.leaks.question import Question
 from reconstruct.leaks.scan import Scanned, scan_values
 from reconstruct.leaks.views import View, views_of
-from swequarry.sandbox.visible import VisibleFile
-
-BASE = b'''\
-"""Amounts."""
-
-
-def parse_amount(text):
-    """Return cents."""
-    whole, _, cents = text.partition(".")
-    return int(whole) * 100 + int(cents)
-'''
-FIXED = b'''\
-"""Amounts."""
-
-
-def parse_amount(text):
-    """Return cents."""
-    negative = text.lstrip().startswith("-")
-    whole, _, cents = text.strip().lstrip("-").partition(".")
-    thousands_removed = whole.replace(",", "")
-    total_cents = int(thousands_removed) * 100 + int((cents + "00")[:2])
-    return -total_cents if negative else total_cents
-'''
-TEST = b"""\
-from tally.amounts import parse_amount
-
-
-def test_negative_amount_keeps_its_sign():
-    assert parse_amount("-12.5") == -1250
-
-
-def test_thousands_are_read_whole():
-    assert parse_amount("1,234.56") == 123456
-"""
-
-
-def patch(path: str, new: bytes, old: bytes = b"") -> bytes:
-    """Return a patch that replaces a file whole."""
-    gone, come = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
-    hunk = f"@@ -{1 if gone else 0},{len(gone)} +1,{len(come)} @@\n"
-    return (
-        (head + hunk).encode()
-        + b"".join(b"-" + line for line in gone)
-        + b"".join(b"+" + line for line in come)
-    )
-
-
-GOLD_PATCH = patch("src/tally/amounts.py", FIXED, BASE)
-TEST_PATCH = patch("tests/test_signs.py", TEST)
-NAMES = task_names("acme__tally-17", "acme/tally", 17)
+from swequarry.text.containment import HashSet
+from swequarry.text.hashes import grams_of
+from tests.leak_factory import (
+    BASE,
+    FIXED,
+    GOLD_PATCH,
+    NAMES,
+    TEST,
+    TEST_PATCH,
+    make_answer,
+    patch,
+    stored,
+)
 
 
 @pytest.fixture(scope="module")
 def answer() -> Answer:
-    novelty = Novelty(read_answer((("gold", GOLD_PATCH), ("tests", TEST_PATCH)), names=NAMES))
-    novelty.see(BASE)
-    return novelty.rest()
+    return make_answer()
 
 
 def found(answer: Answer, path: str, data: bytes) -> set[str]:
@@ -292,12 +256,73 @@ def test_a_dependency_that_is_a_benchmark_is_no_leak() -> None:
     assert file_name_finding("/opt/acme__tally-171/x", NAMES) is None
 
 
-def stored(folder, name: str, data: bytes) -> VisibleFile:
-    place = folder / name
-    place.write_bytes(data)
-    status = place.stat()
-    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    return VisibleFile(f"/opt/{name}", str(place).encode(), identity)
+RUNS = st.lists(
+    st.sampled_from(
+        [
+            b"a" * 59,
+            b"B+/9" * 15,
+            b"x" * 120,
+            b"x-_" * 40,
+            b"=",
+            b"\n",
+            b"\r\n",
+            b"  ",
+            b'"',
+            b"'",
+            b"\\n",
+            b"_",
+            b"#",
+        ]
+    ),
+    max_size=12,
+)
+
+
+@given(RUNS.map(b"".join))
+def test_the_fast_look_for_base64_misses_nothing(data: bytes) -> None:
+    assert list(views._base64_texts(data)) == [match[0] for match in views._BASE64.finditer(data)]
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b">", b"@@ -1,2 +3 @@", b"@@ -1", b" +4,5 @@", b"a"]), max_size=6).map(
+        b"".join
+    )
+)
+def test_a_patch_is_known_by_any_of_its_lines(data: bytes) -> None:
+    is_patch = re.search(rb"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^>", data, re.MULTILINE) is not None
+    assert len([view for view in views_of("/x", data) if view.path == "/x"]) == 1 + is_patch
+
+
+WORDS = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+PIECES = st.lists(
+    st.sampled_from(
+        [b"total_cents", b"thousands_removed", b"0x", b"12", b"\xc3\xa9", b" ", b"\n", b"(", b"parse_amount"]
+    ),
+    max_size=30,
+).map(b"".join)
+
+
+@given(
+    st.lists(st.one_of(PIECES, st.sampled_from(FIXED.splitlines())), max_size=8),
+    st.sampled_from([1, 40, 1 << 18]),
+)
+def test_files_of_base_take_out_together_what_each_takes_out_alone(texts: list[bytes], batch: int) -> None:
+    answer = read_answer([("gold", GOLD_PATCH)])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(answers, "_BATCH", batch)
+        novelty = Novelty(answer)
+        for text in texts:
+            novelty.see(text)
+        rest = novelty.rest()
+    lines = {line.strip() for text in texts for line in text.split(b"\n")}
+    words = {word for text in texts for word in WORDS.findall(text)}
+    grams = HashSet.of(*(grams_of(text) for text in texts)).values
+    assert rest.lines == {"gold": answer.lines["gold"] - lines}
+    assert rest.words == {"gold": answer.words["gold"] - words}
+    left = [set(block.grams.values.tolist()) - set(grams.tolist()) for block in answer.blocks]
+    assert [set(block.grams.values.tolist()) for block in rest.blocks] == [
+        found for found in left if len(found) >= 12
+    ]
 
 
 def test_an_index_does_not_lose_a_leak(tmp_path, answer: Answer) -> None:
@@ -305,18 +330,18 @@ def test_an_index_does_not_lose_a_leak(tmp_path, answer: Answer) -> None:
         stored(tmp_path, f"lib{n}.py", b"def f%d(value):\n    return value + %d\n" % (n, n))
         for n in range(50)
     ]
-    clean, _ = build_index(files)
-    assert not clean.owners_of(answer)
-    assert not clean.may_hold(answer, SHARE)
+    clean = build_index(files)
+    assert not clean.hits(answer.line_hashes.values).files.size
+    assert not clean.may_hold(answer)
     leak = stored(tmp_path, "leak.whl", zipped("a.py", FIXED))
     code = stored(tmp_path, "leak.pyc", compiled(FIXED))
     layout = stored(tmp_path, "layout.py", b" ".join(FIXED.replace(b"(", b" ( ").split()))
-    index, _ = build_index([*files, leak, code])
-    index.save(tmp_path / "index.npz")
-    loaded = type(index).load(tmp_path / "index.npz")
+    index = build_index([*files, leak, code])
+    index.save(tmp_path / "index")
+    loaded = FileIndex.load(tmp_path / "index")
     assert loaded is not None
-    assert loaded.owners_of(answer) == {50, 51}
-    assert build_index([*files, layout])[0].may_hold(answer, SHARE)
+    assert set(loaded.hits(answer.line_hashes.values).files.tolist()) == {50, 51}
+    assert build_index([*files, layout]).may_hold(answer)
 
 
 def test_what_everybody_writes_is_no_leak_though_the_fix_writes_it_too(tmp_path) -> None:
@@ -327,8 +352,10 @@ def __init__(self, *args, **kwargs):
     parser = argparse.ArgumentParser(description=__doc__)
 """
     answer = read_answer([("gold", patch("src/tally/amounts.py", common + FIXED))])
-    index, _ = build_index([stored(tmp_path, f"lib{n}.py", common + b"X = %d\n" % n) for n in range(12)])
-    left = without_lines(answer, index.common_lines(answer))
+    files = tuple(stored(tmp_path, f"lib{n}.py", common + b"X = %d\n" % n) for n in range(12))
+    question = Question(answer)
+    question.ask(FileGroup(files), build_index(files))
+    left = question.answer()
     assert found(answer, "/opt/x/lib.py", common)
     assert not found(left, "/opt/x/lib.py", common)
     assert found(left, "/opt/x/lib.py", FIXED) == {"gold"}

@@ -9,7 +9,7 @@ from reconstruct.leaks.images import scan_image
 from reconstruct.leaks.places import package_paths, task_names
 from reconstruct.leaks.scan import CHECKS, SCANNER, BaseTree, Scanned, WorldScan
 from swequarry.config import meaning_of
-from swequarry.errors import ObjectMissingError, SandboxError
+from swequarry.errors import SandboxError
 from swequarry.git.paths import path_text
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
@@ -67,12 +67,8 @@ def answer_of(house: House, candidate: Candidate, environment: Environment) -> t
     novelty = Novelty(read_answer(patches, names=names))
     repository = house.repository(repo)
     entries = [entry for entry in repository.list_tree(candidate.base_tree) if entry.kind == "blob"]
-    with repository.reader() as reader:
-        for sha in sorted({entry.sha for entry in entries}):
-            try:
-                novelty.see(reader.read(sha)[1])
-            except ObjectMissingError:
-                continue  # a partial mirror: what is nowhere can't be in the world either
+    for data in repository.read_all(sorted({entry.sha for entry in entries})):
+        novelty.see(data)  # what a partial mirror lacks can't be in the world either
     files = frozenset(path_text(entry.path) for entry in entries)
     return novelty.rest(), BaseTree(
         blobs=frozenset(entry.sha for entry in entries),
@@ -99,10 +95,8 @@ def scan_world(house: House, known: SealInput, answer: Answer, base: BaseTree) -
         return scan_image(backend.engine, stored_image.image, answer, base, starts_from)
     store = WorldStore(house.workspace.worlds / "bubblewrap")
     variables = {**BASE_ENVIRONMENT, **dict(known.environment.recipe.variables)}
-    scan = WorldScan(VisibleWorld(store, world.key), answer, base, house.workspace.cache / "leaks")
-    return scan.run(
-        known.environment.identity(), {f"variable {name}": value for name, value in variables.items()}
-    )
+    scan = WorldScan(VisibleWorld(store, world.key), answer, base, house.workspace.leaks)
+    return scan.run({f"variable {name}": value for name, value in variables.items()})
 
 
 def make_seal(known: SealInput, answer: Answer, scanned: Scanned) -> Seal:
