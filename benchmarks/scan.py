@@ -23,7 +23,7 @@ from pathlib import Path
 
 from reconstruct.leaks.answer import Answer, Novelty, read_answer
 from reconstruct.leaks.groups import FileGroup, IndexCache, grouped
-from reconstruct.leaks.index import FileIndex, build_index
+from reconstruct.leaks.index import FileIndex, build_index, read_views
 from reconstruct.leaks.judge import examine
 from reconstruct.leaks.question import Question
 from reconstruct.leaks.views import View
@@ -57,6 +57,7 @@ def _phases(files: Sequence[VisibleFile], rounds: int) -> None:
     figures = {
         "exact lines": lambda: _examine(texts, answer, blocks_too=False),
         "lines and n-grams": lambda: _examine(texts, answer, blocks_too=True),
+        "the same, files read and unpacked": lambda: _read(files, answer),
         "base, taken out of an answer": lambda: _take_out(texts, answer),
         "index, built": lambda: [build_index(group.files) for group in groups],
         "index, asked": lambda: _ask(zip(groups, indexes, strict=True), answer),
@@ -129,6 +130,12 @@ def _answer() -> Answer:
 def _examine(texts: Iterable[bytes], answer: Answer, *, blocks_too: bool) -> None:
     for text in texts:
         examine(View("", text), answer, blocks_too=blocks_too)
+
+
+def _read(files: Iterable[VisibleFile], answer: Answer) -> None:
+    for file in files:
+        for view in read_views(file):
+            examine(view, answer)
 
 
 def _take_out(texts: Iterable[bytes], answer: Answer) -> None:
