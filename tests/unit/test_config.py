@@ -1,5 +1,8 @@
 import pytest
+from typer.testing import CliRunner
 
+from swequarry.cli import run_commands
+from swequarry.cli.app import app
 from swequarry.cli.settings import parse_assignments, with_changes
 from swequarry.config import Settings, load_settings, meaning_of, parse_settings
 from swequarry.errors import ConfigError
@@ -77,3 +80,23 @@ def test_runtime_of_an_engine_that_is_not_used_isnt_passed_over():
         parse_settings({"sandbox": {"runtime": "runsc"}})
     chosen = parse_settings({"sandbox": {"backend": "docker", "runtime": "runsc"}}).sandbox
     assert chosen.runtime == "runsc"
+
+
+def test_off_of_a_budget_is_a_word_and_a_wrong_one_is_named():
+    assert parse_settings({"stability": {"budget": False}}).stability.budget == "off"  # YAML's `off`
+    with pytest.raises(ConfigError, match=r"stability\.budget"):
+        parse_settings({"stability": {"budget": "deeper"}})
+    with pytest.raises(ConfigError, match=r"strength\.mutants"):
+        parse_settings({"strength": {"mutants": 4}})
+
+
+def test_options_about_tests_are_settings(monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(run_commands, "run_and_publish", lambda settings, **_: seen.append(settings) or 0)
+    config = tmp_path / "c.yaml"
+    config.write_text("stability: {budget: off}\n", encoding="utf-8")
+    for words in ([], ["--deep", "--scope", "related"]):
+        assert CliRunner().invoke(app, ["run", str(config), *words]).exit_code == 0
+    told = [(settings.stability.budget, settings.verify.scope) for settings in seen]
+    assert told == [("off", "touched"), ("deep", "related")]
+    assert CliRunner().invoke(app, ["run", str(config), "--scope", "everything"]).exit_code == 2
