@@ -25,8 +25,10 @@ from swequarry.text.hashes import VERSION, Hashes, gram_hashes, line_spans, toke
 
 MOST_FILES = 1 << 16
 """Files that one index can tell apart."""
-_MAGIC = f"leaks 3.{VERSION}\n".encode("ascii")
+_MAGIC = f"leaks 4.{VERSION}\n".encode("ascii")
 """What the file of an index begins with; the first number goes up with what an index holds and how."""
+_CHECK_SUM = 4
+"""Bytes of the check sum that follows, of all that comes after it."""
 _FILE, _HALF = np.uint64(MOST_FILES - 1), np.uint64(32)
 _BATCH = 1 << 18
 _SMALLEST_TABLE, _LARGEST_TABLE = 13, 30
@@ -85,12 +87,12 @@ class FileIndex:
         The check sum does what `fsync` would: a machine that stops may leave a file of zeros, and to wait for
         the disk a hundred times costs seconds.
         """
-        arrays = self.lines.astype("<u8").tobytes() + self.grams.tobytes()
-        told = {"lines": self.lines.size, "unread": self.unread, "crc32": crc32(arrays)}
+        told = json.dumps({"lines": self.lines.size, "unread": self.unread}).encode("ascii")
+        content = told + b"\n" + self.lines.astype("<u8").tobytes() + self.grams.tobytes()
         temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_MAGIC + json.dumps(told).encode("ascii") + b"\n" + arrays)
+            temporary.write_bytes(_MAGIC + crc32(content).to_bytes(_CHECK_SUM, "little") + content)
             temporary.replace(path)
         except OSError:
             with contextlib.suppress(OSError):
@@ -101,10 +103,12 @@ class FileIndex:
         """Read an index; None where there is none that can be used."""
         try:
             data = path.read_bytes()
-            at = data.index(b"\n", len(_MAGIC)) + 1
-            told = json.loads(data[len(_MAGIC) : at])
-            if not data.startswith(_MAGIC) or crc32(memoryview(data)[at:]) != told["crc32"]:
+            start = len(_MAGIC) + _CHECK_SUM
+            expected = int.from_bytes(data[len(_MAGIC) : start], "little")
+            if not data.startswith(_MAGIC) or crc32(memoryview(data)[start:]) != expected:
                 return None
+            at = data.index(b"\n", start) + 1
+            told = json.loads(data[start:at])
             return cls(
                 lines=np.frombuffer(data, dtype="<u8", count=told["lines"], offset=at),
                 grams=np.frombuffer(data, dtype=np.uint8, offset=at + 8 * told["lines"]),

@@ -301,6 +301,19 @@ def test_prune_refuses_workspaces_of_different_caches(tmp_path, capsys, monkeypa
     assert "different caches" in capsys.readouterr().err
 
 
+def test_prune_tells_of_indexes_that_nobody_uses(tmp_path, capsys):
+    books = Books(tmp_path)
+    books.workspace.leaks.mkdir(parents=True)
+    for name, used_at in (("old", 1), ("new", time.time())):
+        (books.workspace.leaks / name).touch()
+        os.utime(books.workspace.leaks / name, (used_at, used_at))
+    _, out, _ = books.ask(capsys, "images", "prune", "--dry-run")
+    assert out == "leaks: would remove 1 indexes; kept 1 used of late\n"
+    told = json.loads(books.ask(capsys, "images", "prune", "--json")[1])
+    assert [(one["backend"], one["removed"], one["young"]) for one in told] == [("leaks", 1, 1)]
+    assert [place.name for place in books.workspace.leaks.iterdir()] == ["new"]
+
+
 def test_images_arent_built_from_tasks_that_no_image_was_verified_for(tmp_path, capsys):
     books = Books(tmp_path)
     books.environment(Accepted(value=books.task.environment.to_json()))

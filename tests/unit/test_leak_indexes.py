@@ -196,7 +196,7 @@ def test_no_bytes_of_an_index_break_the_audit(tmp_path_factory, data) -> None:
     broken = whole[:at] + other + whole[at + len(other) :]
     place.write_bytes(broken)
     loaded, same = FileIndex.load(place), build_index([stored(place.parent, "a.py", FIXED)])
-    assert loaded is None or np.array_equal(loaded.lines, same.lines)
+    assert loaded is None or (broken == whole and np.array_equal(loaded.lines, same.lines))
 
 
 def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path, answer: Answer) -> None:
