@@ -4,6 +4,7 @@ A tool is installed once, with pinned versions, into the cache of the test run (
 run starts it at once.
 """
 
+import uuid
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from swequarry.export.formats import exporter_of
 from swequarry.export.interface import ImageReference, Surroundings
 from tests.integration.conftest import skip_or_fail
 
-TAG = "swequarry/contract-toy:latest"
+TAG = f"swequarry/contract-toy-{uuid.uuid4().hex}:latest"
+"""Each process of a test run makes and removes an image of its own: one engine may serve several at once."""
 MINI_SWE_AGENT = ("mini-swe-agent==2.4.6", "datasets")
 NUMBERS = {"gold": 7, "empty": 8, "wrong": 9, "partial": 10}
 

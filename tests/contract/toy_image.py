@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -84,17 +85,18 @@ def site_packages(python: Interpreter) -> dict[bytes, FileContent]:
 
 def make_image(backend: DockerBackend, tree: Path, tag: str) -> str:
     python = choose_python(backend)
-    bare = backend.import_tree(tree, "contract-bare")
+    bare_key, toy_key = (f"contract-{kind}-{uuid.uuid4().hex}" for kind in ("bare", "toy"))
+    bare = backend.import_tree(tree, bare_key)
     with backend.create(bare, interpreter=python) as sandbox:
         argv = (python.path, "-m", "venv", "--without-pip", f"{ENVIRONMENT}/env")
         assert sandbox.run(Command(argv=argv), LIMITS).ok
         sandbox.put(TreeDelta(files=site_packages(python)), root=ENVIRONMENT)
         shown = sandbox.run(Command(argv=("python", "-m", "pytest", "--version")), LIMITS)
         assert shown.ok, shown
-        sandbox.commit("contract-toy")
-    wanted = Wanted(world="contract-toy", lock="c" * 64, python=python.version, tag=tag)
+        sandbox.commit(toy_key)
+    wanted = Wanted(world=toy_key, lock=uuid.uuid4().hex * 2, python=python.version, tag=tag)
     made = build_task_image(backend, wanted)
-    for key in ("contract-toy", "contract-bare"):
+    for key in (toy_key, bare_key):
         backend.remove_world(key)
     return made.environment_image
 
@@ -115,7 +117,6 @@ def toy_image(base_image: str, tag: str) -> Iterator[ToyImage]:
         settings = SandboxSettings(backend="docker", base_image=base_image)
         backend = open_backend(settings, folder / "store")
         assert isinstance(backend, DockerBackend)
-        backend.engine.remove_image(tag)  # one that a killed run left holds another commit
         below = make_image(backend, tree, tag)
         try:
             blobs = Blobs()
