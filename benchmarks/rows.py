@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.agreement import Agreement, compare, reasons
 from benchmarks.line import median_s, print_ends, run_line
-from benchmarks.options import parser, sampled
+from benchmarks.options import line_settings, parser, sampled
 from miner.sources.rows import Row, read_rows
 from swequarry.ledger.blobs import BlobStore
 from swequarry.records import Verification
@@ -40,8 +40,7 @@ def main() -> None:
     chosen = sampled(rows, given.sample)
     data, workspace = run_line(
         {
-            "workspace": str(given.workspace),
-            "workers": given.workers,
+            **line_settings(given),
             "source": {
                 "kind": "rows",
                 "rows": str(_write(chosen, given.rows, given.workspace)),

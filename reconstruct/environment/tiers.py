@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from reconstruct.environment.build_session import UV, WORKSHOP, BuildCause, BuildSession
+from reconstruct.environment.build_session import UV, WORKSHOP, BuildCause, BuildSession, BuildStoppedError
 from reconstruct.environment.locks import LockedPackage, merge, parse_lock, render_lock
-from swequarry.sandbox.contract import PYTHON, TESTBED
+from reconstruct.environment.undeclared import installed_in_two
+from swequarry.sandbox.contract import PYTHON, TESTBED, ExecResult
 from swequarry.sandbox.index_pages import normalise
 
 SEEDS = ("pip", "setuptools", "wheel")
@@ -38,19 +39,25 @@ def compile_first(session: BuildSession) -> tuple[LockedPackage, ...]:
 
 
 def install(session: BuildSession, step: str, packages: Sequence[LockedPackage]) -> None:
-    """Install locked packages, and them only.
+    """Install locked packages, and them only; those whose set-up code needs others of them come last.
 
     Raises:
         BuildStoppedError: one can't be installed.
     """
     if not packages:
         return
-    source = session.write_lines("install.txt", render_lock(packages).splitlines())
     hashes = () if any(not p.hashes for p in packages) else ("--require-hashes",)
-    session.uv(
-        step, "pip", "install", "--python", PYTHON, "--no-deps", *hashes, "-r", source,
-        *build_constraints(session), cause=BuildCause.INSTALL,
-    )  # fmt: skip
+
+    def attempt(chosen: Sequence[LockedPackage], options: tuple[str, ...]) -> ExecResult:
+        source = session.write_lines("install.txt", render_lock(chosen).splitlines())
+        return session.attempt(
+            step,
+            (UV, "pip", "install", "--python", PYTHON, "--no-deps", *hashes, "-r", source,
+             *build_constraints(session), *options),
+        )  # fmt: skip
+
+    if not installed_in_two(packages, attempt).ok:
+        raise BuildStoppedError(BuildCause.INSTALL, step)
 
 
 def _compile(
