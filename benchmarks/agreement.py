@@ -45,7 +45,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What our runs said of each test, by its cut id: outcomes by state, and last lines of what went wrong."""
+    """What our runs said of tests by their cut ids: outcomes by state, and last lines of what went wrong."""
 
     outcomes: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     details: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

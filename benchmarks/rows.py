@@ -2,8 +2,8 @@
 
     python -m benchmarks.rows --rows rows.jsonl --mirror "DIR/{owner}+{name}/repo" --workspace DIR
 
-Resumable: the same call continues. Prints a table per repository, plainly and under the rule about sessions that
-ended at a file (`benchmarks.agreement`), and each difference with the name of its class.
+Resumable: the same call continues. Prints a table per repository, plainly and under the rule about sessions
+that ended at a file (`benchmarks.agreement`), and each difference with the name of its class.
 """
 
 import json
