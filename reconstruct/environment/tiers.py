@@ -6,7 +6,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from reconstruct.environment.build_session import UV, WORKSHOP, BuildCause, BuildSession, BuildStoppedError
 from reconstruct.environment.locks import LockedPackage, merge, parse_lock, render_lock
-from reconstruct.environment.undeclared import installed_in_two
+from reconstruct.environment.undeclared import built_beside, installed_in_two
 from swequarry.sandbox.contract import PYTHON, TESTBED, ExecResult
 from swequarry.sandbox.index_pages import normalise
 
@@ -70,7 +70,15 @@ def _compile(
 ) -> None:
     bounds = session.write_lines("constraints.txt", constraints)
     argv = compile_argv(source, target, bounds, (*build_constraints(session), *more))
-    session.online(step, argv, cause=BuildCause.RESOLVE)
+
+    def equip(names: tuple[str, ...]) -> None:
+        """Have at hand what set-up code of a dependency imports; what the lock says of it comes later."""
+        if names:
+            wanted = session.write_lines("equip.in", names)
+            session.attempt("equip", (UV, "pip", "install", "--python", PYTHON, "-r", wanted, "-c", bounds))
+
+    if not built_beside(lambda options: session.attempt(step, (*argv, *options)), equip).ok:
+        raise BuildStoppedError(BuildCause.RESOLVE, step)
 
 
 def compile_argv(source: str, target: str, constraints: str, more: Sequence[str]) -> tuple[str, ...]:

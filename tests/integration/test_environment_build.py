@@ -395,6 +395,18 @@ def test_sources_that_import_what_they_dont_declare_are_built_beside_it_again_an
     assert site.run(first.world, PYTHON, "-I", "-c", "import needy, toolbox").ok
 
 
+def test_dependency_whose_set_up_imports_numpy_undeclared_is_built_beside_it(site):
+    site.index.wheel("numpy", "1.19")
+    site.index.wheel("numpy", "1.20", YEAR_2026)
+    sdist(site, "needy", before="import numpy", requires=("numpy",))
+    files = {**DEMO, "setup.py": setup_py(requires=("needy",))}
+    first = built(site.build(files, "numpy first"))
+    assert {"needy==1.0", "numpy==1.19"} <= set(site.lock(first))
+    tree = site.tree(files, "numpy first")
+    again = build(site.recipe(), tree, site.python, site.workshop, lock=site.blobs.get(first.lock))
+    assert (built(again).lock, built(again).world) == (first.lock, first.world)
+
+
 def test_dead_package_deep_in_the_traceback_goes_and_its_user_with_it(site):
     site.index.wheel("dead", "1.0", files={"dead.py": "raise RuntimeError('broken')\n"})
     tolerant = "try:\n    import dead\nexcept ImportError:\n    dead = None\n"
