@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.line import print_ends, run_line
-from benchmarks.options import parser
+from benchmarks.options import line_settings, parser
 from swequarry.report.model import ReportData
 from swequarry.report.text import reason_rows, yield_rows
 
@@ -38,9 +38,7 @@ def main() -> None:
     reasons: Counter[str] = Counter()
     details: list[ReportData] = []
     for span in _spans(given.years):
-        data, _ = run_line(
-            {"workspace": str(given.workspace), "workers": given.workers, "source": source | span}
-        )
+        data, _ = run_line({**line_settings(given), "source": source | span})
         for row in yield_rows(data):
             if row.candidates != row.accepted + row.rejected + row.failed + row.open:
                 raise SystemExit(f"the books of {row.repo} don't add up")

@@ -2,22 +2,24 @@
 
     python -m benchmarks.rows --rows rows.jsonl --mirror "DIR/{owner}+{name}/repo" --workspace DIR
 
-Resumable: the same call continues. Prints a table per repository and each difference with its reason.
+Resumable: the same call continues. Prints a table per repository, plainly and under the rule about sessions
+that ended at a file (`benchmarks.agreement`), and each difference with the name of its class.
 """
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from benchmarks.agreement import Agreement, compare, reasons
+from benchmarks.agreement import Agreement, Seen, classes, compare, extra_classes, seen
 from benchmarks.line import median_s, print_ends, run_line
-from benchmarks.options import parser, sampled
+from benchmarks.options import line_settings, parser, sampled
 from miner.sources.rows import Row, read_rows
-from swequarry.ledger.blobs import BlobStore
-from swequarry.records import Verification
-from swequarry.report.model import ReportData
+from swequarry.ledger.attempts import AttemptStatus
+from swequarry.ledger.queries import attempts_of
+from swequarry.pipeline.workspace import Workspace
+from swequarry.report.model import ReportData, TaskEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,14 @@ class Line:
     contained: int
     exact: int
     p2p_contained: int
+    contained_under_rule: int
+    exact_under_rule: int
+
+
+_HEAD = (
+    *("rows", "verified", "F2P_contained", "F2P_exact", "P2P_contained"),
+    *("F2P_contained_under_rule", "F2P_exact_under_rule"),
+)
 
 
 def main() -> None:
@@ -40,8 +50,7 @@ def main() -> None:
     chosen = sampled(rows, given.sample)
     data, workspace = run_line(
         {
-            "workspace": str(given.workspace),
-            "workers": given.workers,
+            **line_settings(given),
             "source": {
                 "kind": "rows",
                 "rows": str(_write(chosen, given.rows, given.workspace)),
@@ -49,7 +58,7 @@ def main() -> None:
             },
         }
     )
-    _print(chosen, data, workspace.blobs)
+    _print(chosen, data, workspace)
 
 
 def _write(rows: Sequence[Row], source: Path, workspace: Path) -> Path:
@@ -61,25 +70,34 @@ def _write(rows: Sequence[Row], source: Path, workspace: Path) -> Path:
     return path
 
 
-def _print(rows: Sequence[Row], data: ReportData, blobs: BlobStore) -> None:
-    verified = {entry.task.instance_id: entry.task.verification for entry in data.tasks}
+def _print(rows: Sequence[Row], data: ReportData, workspace: Workspace) -> None:
+    verified = {entry.task.instance_id: entry for entry in data.tasks}
     found: dict[str, dict[str, Agreement | None]] = defaultdict(dict)
     for row in rows:
         ours = verified.get(row.instance_id)
-        agreement = compare(ours, row.fail_to_pass or (), row.pass_to_pass or ()) if ours else None
+        lists = (row.fail_to_pass or (), row.pass_to_pass or ())
+        agreement = compare(ours.task.verification, *lists) if ours else None
         found[row.repo.full_name][row.instance_id] = agreement
-    print("repository\trows\tverified\tF2P contained\tF2P exact\tP2P contained")
+        if ours and agreement:
+            _print_differences(row, agreement, _runs_of(ours, workspace))
+    print("repository", *_HEAD, sep="\t")
     total: Counter[str] = Counter()
     for repo, agreements in sorted(found.items()):
-        line = _line(tuple(agreements.values()))
-        cells = (line.rows, line.verified, line.contained, line.exact, line.p2p_contained)
-        print(repo, *cells, sep="\t")
-        total.update(dict(zip(Line.__slots__, cells, strict=True)))
-    print("total", *(total[name] for name in Line.__slots__), sep="\t")
+        line = astuple(_line(tuple(agreements.values())))
+        print(repo, *line, sep="\t")
+        total.update(dict(zip(_HEAD, line, strict=True)))
+    print("total", *(total[name] for name in _HEAD), sep="\t")
     print(f"median {median_s(data):.1f} s per verified task")
-    for instance, agreement in sorted((i, a) for each in found.values() for i, a in each.items() if a):
-        _print_differences(instance, agreement, verified[instance], blobs)
     print_ends(data)
+
+
+def _runs_of(entry: TaskEntry, workspace: Workspace) -> Seen:
+    """Return what the runs of a verified task said, by its matrix and by what was observed beside it."""
+    matrix = entry.task.verification.matrix
+    tests = json.loads(workspace.blobs.get(matrix)) if matrix else {"tests": {}}
+    attempts = attempts_of(workspace.ledger, [entry.task.instance_id])
+    done = [a.observed for a in attempts if a.key.stage == "verify" and a.status is AttemptStatus.DONE]
+    return seen(tests, done[-1] if done else {})
 
 
 def _line(agreements: Sequence[Agreement | None]) -> Line:
@@ -90,18 +108,17 @@ def _line(agreements: Sequence[Agreement | None]) -> Line:
         contained=sum(agreement.fail_to_pass_contained for agreement in known),
         exact=sum(agreement.fail_to_pass_exact for agreement in known),
         p2p_contained=sum(agreement.pass_to_pass_contained for agreement in known),
+        contained_under_rule=sum(agreement.under_rule_contained for agreement in known),
+        exact_under_rule=sum(agreement.under_rule_exact for agreement in known),
     )
 
 
-def _print_differences(instance: str, agreement: Agreement, ours: Verification, blobs: BlobStore) -> None:
-    matrix = json.loads(blobs.get(ours.matrix)) if ours.matrix else {"tests": {}}
+def _print_differences(row: Row, agreement: Agreement, runs: Seen) -> None:
     for name, tests in (("FAIL_TO_PASS", agreement.missing), ("PASS_TO_PASS", agreement.missing_p2p)):
-        for reason, count in reasons(tests, matrix).most_common():
-            print(f"{instance}: {count} published {name} not in ours: {reason}")
-    if agreement.extra:
-        print(
-            f"{instance}: {len(agreement.extra)} FAIL_TO_PASS more than published: {agreement.extra[0]} ..."
-        )
+        for named, count in classes(tests, runs, agreement.stopped_at).most_common():
+            print(f"{row.instance_id}: {count} published {name} not in ours: {named}")
+    for named, count in extra_classes(agreement.extra, row.pass_to_pass or ()).most_common():
+        print(f"{row.instance_id}: {count} FAIL_TO_PASS more than published: {named}: {agreement.extra[0]}")
 
 
 if __name__ == "__main__":

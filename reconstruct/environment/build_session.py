@@ -121,8 +121,20 @@ class BuildSession:
         Raises:
             BuildStoppedError: a limit ended it.
         """
+        return self._run(step, self._forwarded(argv), self._variables(), cwd)
+
+    def bounded(self, step: str, argv: Sequence[str], wall_s: float) -> ExecResult:
+        """Run a command as `attempt` does, at most for so long; a limit ends the command, not the build."""
+        return self._start(step, self._forwarded(argv), self._variables(), TESTBED, wall_s=wall_s)
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left for the build."""
+        return self._deadline - time.monotonic()
+
+    def _forwarded(self, argv: Sequence[str]) -> tuple[str, ...]:
         forward = (self.interpreter.path, "-I", f"{WORKSHOP}/forward.py", str(INDEX_PORT), INDEX_SOCKET)
-        return self._run(step, (*forward, *argv), self._variables(), cwd)
+        return (*forward, *argv)
 
     def script(self, step: str, name: str, *arguments: str) -> Any:
         """Run one of our scripts with the environment's Python and return what it reported.
@@ -160,10 +172,17 @@ class BuildSession:
         """Add a line of our own to the log."""
         self.log += f"[swequarry] {message}\n".encode()
 
-    def _run(
-        self, step: str, argv: Sequence[str], variables: Mapping[str, str], cwd: str, stdin: bytes = b""
+    def _start(
+        self,
+        step: str,
+        argv: Sequence[str],
+        variables: Mapping[str, str],
+        cwd: str,
+        stdin: bytes = b"",
+        *,
+        wall_s: float,
     ) -> ExecResult:
-        left_s = self._deadline - time.monotonic()
+        left_s = min(self.left_s, wall_s)
         if left_s <= 1:
             raise self.stop(BuildCause.LIMIT, step, f"no time left for `{step}`")
         self.log += f"[swequarry] step {step}\n".encode()
@@ -171,6 +190,12 @@ class BuildSession:
         result = self.sandbox.run(command, replace(self.limits, wall_s=left_s))
         self.log += result.output[-_LOG_LIMIT:]
         self.durations_s[step] = self.durations_s.get(step, 0.0) + result.duration_s
+        return result
+
+    def _run(
+        self, step: str, argv: Sequence[str], variables: Mapping[str, str], cwd: str, stdin: bytes = b""
+    ) -> ExecResult:
+        result = self._start(step, argv, variables, cwd, stdin, wall_s=self.left_s)
         no_space = not result.ok and b"No space left on device" in result.output
         if result.ended_by not in {EndedBy.EXITED, EndedBy.SIGNALLED} or result.memory_events or no_space:
             why = "no space left" if no_space else result.ended_by.value

@@ -1,7 +1,8 @@
 """The second tier of an environment: what may be there.
 
-It takes the first tier as constraints and wheels only. It may lose any member and never changes the first;
-what is installed but can't be imported is removed again, because programs that use it if present break.
+It takes the first tier as constraints, wheels where they go together, and what has none from its sources. It
+may lose any member and never changes the first; what is installed but can't be imported is removed again,
+because programs that use it if present break.
 """
 
 import re
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 from reconstruct.environment.build_session import UV, BuildCause, BuildSession
 from reconstruct.environment.locks import LockedPackage, parse_lock, render_lock
+from reconstruct.environment.optional_sources import add_from_sources
 from reconstruct.environment.tiers import compile_argv, name_of, project_exclusion, unnamed, without_project
 from swequarry.sandbox.contract import PYTHON
 from swequarry.sandbox.index_pages import normalise
@@ -41,12 +43,17 @@ def install_optional(session: BuildSession, first: Sequence[LockedPackage]) -> O
     resolved = _most(session, pins, _Resolved(), wanted)
     present = {package.name for package in first}
     new = tuple(package for package in resolved.lock if package.name not in present)
-    if not _installed(session, new):
-        return OptionalTier(lost=tuple(sorted((name_of(line), "can't be installed") for line in wanted)))
-    lost = [(name_of(line), "doesn't go with the rest") for line in wanted if line not in resolved.members]
-    dead = _remove_dead(session, [name_of(line) for line in resolved.members], {p.name for p in new})
+    members = resolved.members if _installed(session, new) else ()
+    wheels = new if members else ()
+    rest = [line for line in wanted if line not in members]
+    built = add_from_sources(session, (*first, *wheels), rest)
+    names = {name for name, _ in built.lost}
+    alive = [name_of(line) for line in wanted if name_of(line) not in names]
+    lock = (*wheels, *built.lock)
+    dead = _remove_dead(session, alive, {package.name for package in lock})
     gone = {name for name, _ in dead}
-    return OptionalTier(lock=tuple(p for p in new if p.name not in gone), lost=tuple(sorted(lost + dead)))
+    kept = tuple(package for package in lock if package.name not in gone)
+    return OptionalTier(lock=kept, lost=tuple(sorted([*built.lost, *dead])))
 
 
 def _installed(session: BuildSession, packages: Sequence[LockedPackage]) -> bool:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from reconstruct.environment.build_session import UV, WORKSHOP, BuildCause, BuildSession
+from reconstruct.environment.build_session import UV, WORKSHOP, BuildCause, BuildSession, BuildStoppedError
 from reconstruct.environment.locks import LockedPackage, merge, parse_lock, render_lock
-from swequarry.sandbox.contract import PYTHON, TESTBED
+from reconstruct.environment.undeclared import built_beside, installed_in_two
+from swequarry.sandbox.contract import PYTHON, TESTBED, ExecResult
 from swequarry.sandbox.index_pages import normalise
 
 SEEDS = ("pip", "setuptools", "wheel")
@@ -38,19 +39,25 @@ def compile_first(session: BuildSession) -> tuple[LockedPackage, ...]:
 
 
 def install(session: BuildSession, step: str, packages: Sequence[LockedPackage]) -> None:
-    """Install locked packages, and them only.
+    """Install locked packages, and them only; those whose set-up code needs others of them come last.
 
     Raises:
         BuildStoppedError: one can't be installed.
     """
     if not packages:
         return
-    source = session.write_lines("install.txt", render_lock(packages).splitlines())
     hashes = () if any(not p.hashes for p in packages) else ("--require-hashes",)
-    session.uv(
-        step, "pip", "install", "--python", PYTHON, "--no-deps", *hashes, "-r", source,
-        *build_constraints(session), cause=BuildCause.INSTALL,
-    )  # fmt: skip
+
+    def attempt(chosen: Sequence[LockedPackage], options: tuple[str, ...]) -> ExecResult:
+        source = session.write_lines("install.txt", render_lock(chosen).splitlines())
+        return session.attempt(
+            step,
+            (UV, "pip", "install", "--python", PYTHON, "--no-deps", *hashes, "-r", source,
+             *build_constraints(session), *options),
+        )  # fmt: skip
+
+    if not installed_in_two(packages, attempt).ok:
+        raise BuildStoppedError(BuildCause.INSTALL, step)
 
 
 def _compile(
@@ -63,7 +70,15 @@ def _compile(
 ) -> None:
     bounds = session.write_lines("constraints.txt", constraints)
     argv = compile_argv(source, target, bounds, (*build_constraints(session), *more))
-    session.online(step, argv, cause=BuildCause.RESOLVE)
+
+    def equip(names: tuple[str, ...]) -> None:
+        """Have at hand what set-up code of a dependency imports; what the lock says of it comes later."""
+        if names:
+            wanted = session.write_lines("equip.in", names)
+            session.attempt("equip", (UV, "pip", "install", "--python", PYTHON, "-r", wanted, "-c", bounds))
+
+    if not built_beside(lambda options: session.attempt(step, (*argv, *options)), equip).ok:
+        raise BuildStoppedError(BuildCause.RESOLVE, step)
 
 
 def compile_argv(source: str, target: str, constraints: str, more: Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,9 @@ from swequarry.sandbox.watchdog import Watchdog
 
 _CHUNK = 1 << 16
 _READY, _GO = b"\n", b"\n"
-_BURIAL_S = 5.0
+_BURIAL_S = 60.0
+"""The kernel takes down a killed sandbox in milliseconds; with thirty processes waiting for two processors it
+took longer than five seconds, and a build of minutes was lost."""
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 """What the starting programs see; /proc/1/environ shows it to the sandbox."""
 

@@ -37,6 +37,8 @@ LIMIT_PROBLEMS = {
     EndedBy.DISK_LIMIT: RunProblem.DISK_LIMIT,
     EndedBy.WALL_LIMIT: RunProblem.WALL_LIMIT,
 }
+CUT_OFF = "ended by the wall limit"
+"""What is said of a file whose import met the time limit of the whole run: it is slow, which isn't broken."""
 _STATUS_PROBLEM = {3: RunProblem.INTERNAL_ERROR, 4: RunProblem.USAGE_ERROR, 5: RunProblem.NO_TESTS}
 """Exit statuses of pytest that tell about the run, not about tests, if nothing was collected."""
 
@@ -161,7 +163,8 @@ class Progress:
         self.evidence.append(f"{problem.value} while at {where}")
         if channel.running is None:
             if channel.collecting is not None:
-                self._blame_module(channel.collecting, f"ended by the {problem.value.replace('_', ' ')}")
+                ended = f"ended by the {problem.value.replace('_', ' ')}"
+                self._blame_module(channel.collecting, CUT_OFF if problem is RunProblem.WALL_LIMIT else ended)
         elif problem is RunProblem.WALL_LIMIT:
             self._settle(channel.running, TestOutcome.TIMEOUT, "the time limit of the whole run")
         else:

@@ -12,6 +12,7 @@ from conftest import choose_python, skip_or_fail
 from git_building import git
 from local_index import LocalIndex, make_sdist, serve
 
+from reconstruct.environment import optional_sources
 from reconstruct.environment.build_session import BuildCause
 from reconstruct.environment.builder import BuildResult, Built, NotBuilt, Workshop, build
 from reconstruct.environment.search import FoundEnvironment, TrialResult, find_environment
@@ -342,14 +343,68 @@ def test_optional_requirements_are_lost_one_by_one_and_never_change_the_first_ti
     site.index.wheel("greedy", "1.0", requires=["toolbox>=1.5"])
     site.index.wheel("dead", "1.0", files={"dead.py": "raise RuntimeError('no library here')\n"})
     site.index.wheel("victim", "1.0", requires=["dead"], files={"victim.py": "import dead\n"})
-    site.index.add("source-1.0.tar.gz", make_sdist("source", "1.0", {"setup.py": setup_py("source")}))
-    wanted = ("good", "greedy", "dead", "absent", "source", "helper")
+    wanted = ("good", "greedy", "dead", "absent", "helper")
     result = built(site.build(DEMO, "optional", optional=wanted))
-    assert [name for name, _ in result.lost] == ["absent", "dead", "greedy", "source"]
+    assert [name for name, _ in result.lost] == ["absent", "dead", "greedy"]
     assert "RuntimeError: no library here" in dict(result.lost)["dead"]
     assert {"good==1.0", "helper==1.0", "toolbox==1.4"} <= set(site.lock(result))
     assert not {"dead==1.0", "greedy==1.0"} & set(site.lock(result))
     assert site.run(result.world, PYTHON, "-I", "-c", "import good, helper").ok
+
+
+def sdist(site: Site, name: str, *, before: str = "", requires: tuple[str, ...] = ()) -> None:
+    """Put a distribution without wheels into the index."""
+    files = {"setup.py": setup_py(name, requires=requires, before=before), "demo.py": ""}
+    files["setup.py"] = files["setup.py"].replace("['demo']", f"[{name!r}]")
+    files[f"{name}.py"] = f"VALUE = {name!r}\n"
+    site.index.add(f"{name}-1.0.tar.gz", make_sdist(name, "1.0", files))
+
+
+def test_optional_sources_are_built_one_by_one_in_bounded_time(site, monkeypatch):
+    monkeypatch.setattr(optional_sources, "_EACH_S", 30.0)
+    site.limits = replace(site.limits, wall_s=900)
+    sdist(site, "pure")
+    sdist(site, "greedy", requires=("toolbox>=1.5",))
+    sdist(site, "broken", before="raise SystemExit('no compiler here')")
+    sdist(site, "endless", before="import time\ntime.sleep(600)")
+    site.index.wheel("above", "1.0", requires=["pure"])
+    result = built(site.build(DEMO, "sources", optional=("broken", "greedy", "endless", "above")))
+    assert dict(result.lost) == {
+        "broken": "doesn't go with the rest",
+        "endless": "takes too long to look at",
+        "greedy": "doesn't go with the rest",
+    }
+    assert {"above==1.0", "pure==1.0", "toolbox==1.4"} <= set(site.lock(result))
+    assert site.run(result.world, PYTHON, "-I", "-c", "import above, pure").ok
+
+
+def test_no_time_for_optional_sources_is_no_failure_of_the_environment(site, monkeypatch):
+    monkeypatch.setattr(optional_sources, "_ALL_S", 1.0)
+    sdist(site, "pure")
+    result = built(site.build(DEMO, "no time", optional=("pure",)))
+    assert dict(result.lost) == {"pure": "no time is left for its sources"}
+
+
+def test_sources_that_import_what_they_dont_declare_are_built_beside_it_again_and_again(site):
+    sdist(site, "needy", before="import toolbox")
+    tree, recipe = site.tree(DEMO, "needy"), site.recipe(optional=("needy",))
+    first = built(build(recipe, tree, site.python, site.workshop))
+    assert (first.lost, "needy==1.0" in site.lock(first)) == ((), True)
+    again = build(recipe, tree, site.python, site.workshop, lock=site.blobs.get(first.lock))
+    assert (built(again).lock, built(again).world) == (first.lock, first.world)
+    assert site.run(first.world, PYTHON, "-I", "-c", "import needy, toolbox").ok
+
+
+def test_dependency_whose_set_up_imports_numpy_undeclared_is_built_beside_it(site):
+    site.index.wheel("numpy", "1.19")
+    site.index.wheel("numpy", "1.20", YEAR_2026)
+    sdist(site, "needy", before="import numpy", requires=("numpy",))
+    files = {**DEMO, "setup.py": setup_py(requires=("needy",))}
+    first = built(site.build(files, "numpy first"))
+    assert {"needy==1.0", "numpy==1.19"} <= set(site.lock(first))
+    tree = site.tree(files, "numpy first")
+    again = build(site.recipe(), tree, site.python, site.workshop, lock=site.blobs.get(first.lock))
+    assert (built(again).lock, built(again).world) == (first.lock, first.world)
 
 
 def test_dead_package_deep_in_the_traceback_goes_and_its_user_with_it(site):

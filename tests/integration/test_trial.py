@@ -41,6 +41,21 @@ def test_tests_that_fail_by_themselves_are_the_codes_affair(tmp_path: Path) -> N
 def test_a_long_trial_says_nothing_against_its_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, score: int
 ) -> None:
-    monkeypatch.setattr(trial_module, "_ENOUGH_S", 4.0)
+    monkeypatch.setattr(trial_module, "_ENOUGH_S", 10.0)
     body = f"import time\ndef test_first(): {first}\ndef test_long(): time.sleep(60)\n"
     assert tried(tmp_path, body) == TrialResult(ok=True, log=b"", score=score)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_import_that_waits_beyond_the_limit_isnt_taken_for_a_broken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    monkeypatch.setattr(trial_module, "_ENOUGH_S", 10.0)
+    waits = "import time\ntime.sleep(60)\ndef test_ok(): pass\n"
+    tests = {"tests/test_b.py": IMPORTS + waits}
+    if broken:
+        tests["tests/test_a.py"] = IMPORTS + "import absent_module\ndef test_ok(): pass\n"
+    backend = backend_for(tmp_path, {"pkg/__init__.py": "", "pkg/mod.py": FIXED})
+    deltas = {State.BEFORE: delta(tests), State.AFTER: delta({**tests, "pkg/mod.py": FIXED})}
+    run = Trial(backend, candidate(tests), deltas, VerifySettings(), LIMITS)
+    assert run(WORLD, RECIPE).ok is not broken

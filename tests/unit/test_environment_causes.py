@@ -6,7 +6,9 @@ from reconstruct.environment.causes import UNKNOWN, _causes, cause_of
 
 CASES = [
     ("lxml/etree.c:94:10: fatal error: libxml/xmlversion.h: No such file or directory", "needs_system_package: libxml2-dev"),
-    ("x.c:1:10: fatal error: vendor/odd.h: No such file or directory", "needs_system_package: vendor/odd.h"),
+    ("x.c:1:10: fatal error: odd/odd.h: No such file or directory", "needs_system_package: odd/odd.h"),
+    ("a.c:3:10: fatal error: ../vendor/parser/parser.h: No such file or directory", "needs_submodule: vendor/parser/parser.h"),
+    ("error: the parser is missing; run `git submodule update --init`", "needs_submodule"),
     ("Error: pg_config executable not found.", "needs_system_package: libpq-dev"),
     ("OSError: mysql_config not found", "needs_system_package: default-libmysqlclient-dev"),
     ("OSError: libsndfile.so.1: cannot open shared object file: No such file or directory", "needs_system_package: sndfile"),

@@ -9,14 +9,15 @@ from swequarry.config import VerifySettings
 from swequarry.delta import TreeDelta
 from swequarry.records import Candidate, Recipe, State, TestOutcome, TestReport
 from swequarry.sandbox.contract import Limits, SandboxBackend, World
-from swequarry.verify.passes import RunProblem
+from swequarry.verify.passes import CUT_OFF, RunProblem
 from swequarry.verify.runner import RunOptions, RunResult, run_tests
 from swequarry.verify.targets import select_targets
 
 _UNEQUIPPED = re.compile(r"ModuleNotFoundError|ImportError|No module named|fixture '\w+' not found")
 _ENOUGH_S = 300.0
-"""A trial that is cut off after this without an error of import says nothing against its environment: that
-tests are slow is for the verifier to judge. Nor is it bettered: what would depends on how far it came."""
+"""A trial that is cut off after this without a module that can't be imported says nothing against its
+environment: that tests are slow, or wait while they are imported for a network that isn't there, is for the
+verifier to judge. Nor is it bettered: what would depends on how far it came."""
 _RAN = frozenset({TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.XFAILED, TestOutcome.XPASSED})
 
 
@@ -47,7 +48,8 @@ class Trial:
             places = "\n".join(f"{one.name} is imported from {one.file}" for one in run.foreign_modules)
             return TrialResult(ok=False, log=trial_log(run) + b"\n" + places.encode())
         passed = sum(result.outcome is TestOutcome.PASSED for result in run.report.results)
-        if RunProblem.WALL_LIMIT in run.problems and not run.report.collection_errors:
+        broken = [path for path, detail in run.report.collection_errors if detail != CUT_OFF]
+        if RunProblem.WALL_LIMIT in run.problems and not broken:
             return TrialResult(ok=True, log=b"", score=passed)
         return TrialResult(ok=passed > 0 or _ran(run.report), log=trial_log(run), score=passed)
 
