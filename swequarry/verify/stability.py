@@ -86,8 +86,9 @@ def steady_kind(outcome: TestOutcome) -> TestOutcome:
 class _TestRuns:
     """The runs of one test in one state.
 
-    It's `slowed` if bare runs of it differ, and those in which it didn't wait for a processor agree: then
-    what it does while it waits says nothing of other perturbations.
+    It's `slowed` if bare runs of it differ, and those in which it didn't wait for a processor agree, and
+    `strained` if a load alone flips it each time: then what it does while it waits says nothing of other
+    perturbations. A single processor is no other one for a strained test: its own threads wait there.
     """
 
     def __init__(self, test: TestId, observations: Sequence[Observation]) -> None:
@@ -100,6 +101,8 @@ class _TestRuns:
         plain = [self.kind(o) for o in bare if self.calm(o) or not self.slowed]
         self.normal = Counter(plain).most_common(1)[0][0]
         self.wavers = len(set(plain)) > 1
+        loaded = {self.kind(o) for o in self.seen if o.perturbations == (Perturbation.LOAD,)}
+        self.strained = bool(loaded) and self.normal not in loaded
 
     def kind(self, observation: Observation) -> TestOutcome:
         return steady_kind(observation.outcomes[self.test])
@@ -134,8 +137,9 @@ class _TestRuns:
         """
         variants: dict[int, set[TestOutcome]] = {}
         together: set[int] = set()
+        waiting = self.slowed or (self.strained and perturbation is not Perturbation.ONE_CPU)
         for observation in self.seen:
-            if perturbation not in observation.perturbations or (self.slowed and not self.calm(observation)):
+            if perturbation not in observation.perturbations or (waiting and not self.calm(observation)):
                 continue
             if len(observation.perturbations) == 1:
                 variants.setdefault(observation.turn, set()).add(self.kind(observation))
