@@ -2,7 +2,7 @@
 
 A test is unstable if any run of a state showed something else than most runs without perturbation. It has a
 name for that if one kind of perturbation always flips it and runs without any agree; and if its
-errors themselves tell of the network or of a limit.
+errors, where they are known, themselves tell of the network or of a limit.
 """
 
 from collections import Counter
@@ -86,8 +86,9 @@ def steady_kind(outcome: TestOutcome) -> TestOutcome:
 class _TestRuns:
     """The runs of one test in one state.
 
-    It's `slowed` if bare runs of it differ, and those in which it didn't wait for a processor agree: then
-    what it does while it waits says nothing of other perturbations.
+    It's `slowed` if bare runs of it differ, and those in which it didn't wait for a processor agree, and
+    `strained` if a load alone flips it each time: then what it does while it waits says nothing of other
+    perturbations. A single processor is no other one for a strained test: its own threads wait there.
     """
 
     def __init__(self, test: TestId, observations: Sequence[Observation]) -> None:
@@ -100,6 +101,8 @@ class _TestRuns:
         plain = [self.kind(o) for o in bare if self.calm(o) or not self.slowed]
         self.normal = Counter(plain).most_common(1)[0][0]
         self.wavers = len(set(plain)) > 1
+        loaded = {self.kind(o) for o in self.seen if o.perturbations == (Perturbation.LOAD,)}
+        self.strained = bool(loaded) and self.normal not in loaded
 
     def kind(self, observation: Observation) -> TestOutcome:
         return steady_kind(observation.outcomes[self.test])
@@ -132,18 +135,34 @@ class _TestRuns:
 
         Where the same variant made none together with others, it was chance that made it.
         """
-        variants: dict[int, set[TestOutcome]] = {}
-        together: set[int] = set()
-        for observation in self.seen:
-            if perturbation not in observation.perturbations or (self.slowed and not self.calm(observation)):
-                continue
-            if len(observation.perturbations) == 1:
-                variants.setdefault(observation.turn, set()).add(self.kind(observation))
-            elif perturbation in VARIED and self.kind(observation) is self.normal:
-                together.add(observation.turn)
+        together = {
+            o.turn
+            for o in self.seen
+            if perturbation in VARIED and perturbation in o.perturbations and len(o.perturbations) > 1
+            if self.tells(o, perturbation) and self.kind(o) is self.normal
+        }
+        variants = self.variants(perturbation)
         if any(len(kinds) > 1 for kinds in variants.values()):
             return False
         return any(self.normal not in kinds for turn, kinds in variants.items() if turn not in together)
+
+    def tells(self, observation: Observation, perturbation: Perturbation) -> bool:
+        """Whether a run says something of a perturbation, and not of a machine that was busy by itself."""
+        waiting = self.slowed or (self.strained and perturbation is not Perturbation.ONE_CPU)
+        return self.calm(observation) or not waiting
+
+    def variants(self, perturbation: Perturbation) -> Mapping[int, set[TestOutcome]]:
+        """Return what each variant of one perturbation alone did."""
+        found: dict[int, set[TestOutcome]] = {}
+        for observation in self.seen:
+            if observation.perturbations == (perturbation,) and self.tells(observation, perturbation):
+                found.setdefault(observation.turn, set()).add(self.kind(observation))
+        return found
+
+    def by_chance(self) -> bool:
+        """Whether runs that were alike differ: bare ones, or those under one perturbation that is exact."""
+        exact = (p for p in Perturbation if p not in (Perturbation.LOAD, Perturbation.ONE_CPU))
+        return self.wavers or any(len(kinds) > 1 for p in exact for kinds in self.variants(p).values())
 
     def odd(self, *, artefact: bool) -> list[Observation]:
         """Return the runs that show the test to be unstable."""
@@ -157,14 +176,14 @@ class _TestRuns:
             return None
         failing = [o for o in (odd or self.seen) if self.kind(o) is TestOutcome.FAILED]
         failing = failing or [o for o in self.seen if self.kind(o) is TestOutcome.FAILED]
-        details = [o.details.get(self.test, "") for o in failing]
+        details = [o.details[self.test] for o in failing if o.details.get(self.test)]
         if details and all(tells_of_network(detail) for detail in details):
             return UnstableReason.NETWORK
         if any(self.test in o.hints for o in failing) or (details and all(map(tells_of_resources, details))):
             return UnstableReason.RESOURCE
         if self.slowed and set(flipped) <= {Perturbation.LOAD}:
             return UnstableReason.TIMING
-        if self.wavers:  # chance, unless a load takes it away
+        if self.by_chance():  # unless a load takes it away
             return UnstableReason.TIMING if flipped == (Perturbation.LOAD,) else UnstableReason.UNKNOWN
         if Perturbation.ONE_CPU in flipped:
             flipped = [p for p in flipped if p is not Perturbation.LOAD]

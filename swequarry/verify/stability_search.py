@@ -170,14 +170,21 @@ class Search(Runs):
         bare = replace(narrow, perturbations=(), turn=0)
         observation = self.run(bare)
         flipped = self.flips(observation)
-        if flipped:
-            self.split(bare, observation, flipped)
+        self.split(bare, observation, flipped)
         return set(observation.outcomes) - flipped
 
     def split(self, setting: Setting, observation: Observation, flipped: set[TestId]) -> None:
-        """Take one run for two: a bare one for some tests, one without the tests beside them for others."""
-        same = {test: one for test, one in observation.outcomes.items() if test not in flipped}
-        other = {test: one for test, one in observation.outcomes.items() if test in flipped}
+        """Take one run for two: a bare one for some tests, one without the tests beside them for others.
+
+        The others are those that it flips, and those that the same set of tests flipped before; it's chance,
+        and no matter of the others' absence, where the same set left a test as it is before.
+        """
+        seen = [part for made, part in self.made[:-1] if _same_tests(made, setting)]
+        alone = flipped - _tests_of(seen, ()) | _tests_of(seen, (P.SPREAD,))
+        if not alone.intersection(observation.outcomes) or setting.leave_out == self.known.left_out:
+            return
+        same = {test: one for test, one in observation.outcomes.items() if test not in alone}
+        other = {test: one for test, one in observation.outcomes.items() if test in alone}
         turn = self.sets.setdefault(setting.leave_out, len(self.sets))
         parts = [
             replace(observation, outcomes=same),
@@ -187,13 +194,19 @@ class Search(Runs):
         self.made[-1:] = [(setting, part) for part in parts]
 
     def confirm(self, whole: Setting) -> None:
-        """Do again what gave a test its name, and a run without any perturbation."""
-        named = {
-            test.id for test in self.verdicts() if test.state is whole.state and test.reason not in _NO_NAME
-        }
-        unstable = self.suspects(named)
-        if not unstable:
-            return
+        """Do again what gave a test its name, and a run without any perturbation; also what that renames."""
+        done: set[tuple[TestId, UnstableReason | None]] = set()
+        while renamed := self.named(whole) - done:
+            done |= renamed
+            self.repeat(whole, {test for test, _ in renamed})
+
+    def named(self, whole: Setting) -> set[tuple[TestId, UnstableReason | None]]:
+        """Return the tests of a state that have a name, with it."""
+        found = {test.id: test.reason for test in self.verdicts() if test.state is whole.state}
+        return {(test, found[test]) for test in self.suspects(found) if found[test] not in _NO_NAME}
+
+    def repeat(self, whole: Setting, unstable: set[TestId]) -> None:
+        """Make the runs again that flip some tests, and those that show what they do otherwise."""
         again = self.flipping(whole, unstable)
         for number in range(self.budget.confirmations):
             steady = self.control(self.narrowed(whole, unstable))
@@ -220,6 +233,14 @@ class Search(Runs):
                 narrow = replace(self.narrowed(whole, tests), perturbations=single, turn=observation.turn)
                 found.setdefault(narrow if setting is None else setting)
         return list(found)
+
+
+def _same_tests(one: Setting, other: Setting) -> bool:
+    return (one.leave_out, one.targets, one.perturbations) == (other.leave_out, other.targets, ())
+
+
+def _tests_of(parts: Sequence[Observation], perturbations: tuple[Perturbation, ...]) -> set[TestId]:
+    return {test for part in parts if part.perturbations == perturbations for test in part.outcomes}
 
 
 def _variants(group: Setting) -> set[tuple[Perturbation, int]]:

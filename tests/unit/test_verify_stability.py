@@ -285,6 +285,16 @@ def test_busy_machine_is_no_cause_of_its_own_and_hides_none():
     assert found.reason is R.LOCALE
 
 
+def test_waiting_of_a_test_that_load_flips_is_held_against_nothing_else():
+    loaded = seen(((), PASSED, ""), ((P.LOAD,), FAILED, ""), ((P.LOAD,), FAILED, ""))
+    (found,) = classify_stability([*loaded, crowded((P.SPREAD,), FAILED)])
+    assert found.reason is R.TIMING
+    (single,) = classify_stability([*loaded, crowded((P.ONE_CPU,), FAILED)])
+    assert single.reason is R.RESOURCE  # its own threads wait for each other there
+    (calm,) = classify_stability([*loaded, *seen(((P.SPREAD,), FAILED, ""))])
+    assert calm.reason is R.UNKNOWN
+
+
 def test_variant_that_made_no_difference_among_others_made_none_by_itself():
     group = Observation(state=AFTER, perturbations=(P.SEED, P.ORDER), outcomes={TestId("t"): PASSED}, turn=3)
     single = replace(group, perturbations=(P.SEED,), outcomes={TestId("t"): FAILED})
