@@ -94,6 +94,8 @@ class DecontaminationSettings(Section):
 class CurateSettings(Section):
     """What the Curator drops. `statement_from_commits` allows candidates without an issue's text.
 
+    `title_alone` allows statements of issues that have a title and no body.
+
     `policy` names a set of values that hold where nothing else is said: `strict`, `permissive`, or a file.
     `max_gold_lines` counts added and removed lines of source. `foreign_code` is vendored and generated code.
     `opt_out` is a file with one `owner/name` or `owner/*` a line.
@@ -104,6 +106,7 @@ class CurateSettings(Section):
 
     policy: str | None = None
     statement_from_commits: bool = True
+    title_alone: bool = False
     max_gold_files: int = Field(default=100, ge=1)
     max_patch_bytes: int = Field(default=1_000_000, ge=1)
     max_gold_lines: int | None = Field(default=None, ge=1)

@@ -41,6 +41,12 @@ class RejectCode(StrEnum):
     FOREIGN_CODE = "foreign_code"
     LICENCE = "licence"
     CONTAMINATED = "contaminated"
+    VARIANT = "variant"
+    BOT = "bot"
+    DEPENDENCY_UPDATE = "dependency_update"
+    BRINGS_OTHERS = "brings_others"
+    PERSONAL_DATA = "personal_data"
+    REPOSITORY_HEALTH = "repository_health"
     LEAK = "leak"
     LFS_MISSING = "lfs_missing"
     MISSING_OBJECTS = "missing_objects"
@@ -81,6 +87,12 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.FOREIGN_CODE: "every changed source is vendored or generated",
     RejectCode.LICENCE: "the licence at the base commit isn't one that the settings allow, or can't be told",
     RejectCode.CONTAMINATED: "the pull request is in a benchmark that the settings name",
+    RejectCode.VARIANT: "another pull request of the repository makes the same change, and is kept",
+    RejectCode.BOT: "a program opened the pull request",
+    RejectCode.DEPENDENCY_UPDATE: "the pull request only moves the versions of dependencies",
+    RejectCode.BRINGS_OTHERS: "the pull request brings others that were merged before it, as a release does",
+    RejectCode.PERSONAL_DATA: "the text of the issue or pull request holds personal data",
+    RejectCode.REPOSITORY_HEALTH: "the repository lacks CI, activity or stars that the settings ask for",
     RejectCode.LEAK: "the answer can be reached from the world",
     RejectCode.LFS_MISSING: "tests need Git LFS content that the repository doesn't hold",
     RejectCode.MISSING_OBJECTS: "files that the tests need are missing from the mirror",

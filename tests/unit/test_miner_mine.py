@@ -217,6 +217,7 @@ def test_linked_issue_gives_the_statement(quarry):
             RejectCode.NO_LINKED_ISSUE,
         ),
         ("Closes #30", {"number": 30, "title": "", "body": None}, RejectCode.EMPTY_PROBLEM_STATEMENT),
+        ("Closes #30", {"number": 30, "title": "T", "body": ""}, RejectCode.EMPTY_PROBLEM_STATEMENT),
     ],
 )
 def test_link_that_leads_to_no_issue_makes_no_task(quarry, words, line, code):
