@@ -30,7 +30,7 @@ from swequarry.records import LeakFinding
 from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
 from swequarry.sandbox.visible import VisibleFile, VisibleWorld
 
-SCANNER = 3
+SCANNER = 4
 """The version of the audit: raise it when the same world may now end otherwise."""
 CHECKS = (
     "lines and n-grams of gold patch and hidden tests: environment, checkout, system files by name",
@@ -95,7 +95,7 @@ class WorldScan:
         self._host()
         scan_values(variables, self._answer, self.result)
         self.result.findings.sort(key=lambda finding: (finding.path, finding.kind))
-        self.result.not_scanned.sort()
+        self.result.not_scanned = sorted(set(self.result.not_scanned))
         return self.result
 
     # --- the environment -------------------------------------------------------------------------
@@ -157,6 +157,8 @@ class WorldScan:
             if self._is_explained(file):
                 continue
             for view in self._views(file, base):
+                if view.data is None:
+                    self.result.not_scanned.append(view.path)
                 self.result.note(examine(view, self._answer, own_module=self._is_own_code(view.path)))
 
     def _views(self, file: VisibleFile, base: frozenset[str]) -> Iterable[View]:

@@ -17,7 +17,7 @@ from reconstruct.leaks.question import COMMON, Question
 from reconstruct.leaks.scan import BaseTree, Scanned, WorldScan
 from swequarry.errors import StorageError
 from swequarry.pipeline.prune import Pruned, prune_leaks
-from swequarry.sandbox.contract import ENVIRONMENT
+from swequarry.sandbox.contract import ENVIRONMENT, TESTBED
 from swequarry.sandbox.visible import VisibleFile
 from swequarry.text.hashes import line_spans
 from tests.leak_factory import FIXED, TEST, make_answer, patch, stored, visible
@@ -158,6 +158,23 @@ def test_what_was_not_read_is_told_by_every_task(tmp_path, answer: Answer) -> No
     package.add("damaged.whl", b"PK\x03\x04 and no more")
     for _ in range(2):
         assert scan(tmp_path / "leaks", answer, package).not_scanned == [f"{SITE}/numpy/damaged.whl"]
+
+
+def test_what_was_not_read_of_checkout_and_host_is_told(tmp_path, answer: Answer) -> None:
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(b"PK\x03\x04 and no more")
+
+    class Odd(Shown):
+        def files(self, root: str) -> list[VisibleFile]:
+            return [visible(damaged, "/testbed/new.zip")] if root == TESTBED else []
+
+        def host_files(self, _: frozenset[str]) -> list[VisibleFile]:
+            return [visible(damaged, "/usr/src/amounts.py")]
+
+    base = replace(NO_BASE, blobs=frozenset({"0" * 40}))
+    for known in (base, NO_BASE):
+        scanned = WorldScan(Odd(), answer, known, tmp_path / "leaks").run({})
+        assert scanned.not_scanned == ["/testbed/new.zip", "/usr/src/amounts.py"]
 
 
 def test_a_file_that_could_not_be_read_once_is_read_by_the_next_task(tmp_path, answer: Answer) -> None:
