@@ -2,9 +2,9 @@
 
 Two candidates of a repository are variants if they make the same change (the same lines removed and added in
 the same files, wherever they stand), or resolve the same issue with mostly the same lines. The one on the
-default branch is kept, else the one that was merged first; the others name it. Nothing depends on the order of
-the candidates. Rows of a published dataset are taken as they are: `swequarry decontam --duplicates` tells of
-those.
+default branch is kept, else the one that was merged first; the others name it. Nothing depends on the order
+of the candidates. Rows of a published dataset are taken as they are; `swequarry decontam --duplicates` tells
+of those.
 """
 
 from collections import defaultdict

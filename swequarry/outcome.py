@@ -37,7 +37,9 @@ class RejectCode(StrEnum):
     OPTED_OUT = "opted_out"
     SECRET = "secret"
     SHORT_STATEMENT = "short_statement"
+    LONG_STATEMENT = "long_statement"
     OTHER_SCRIPT = "other_script"
+    OTHER_LANGUAGE = "other_language"
     FOREIGN_CODE = "foreign_code"
     LICENCE = "licence"
     CONTAMINATED = "contaminated"
@@ -83,7 +85,9 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.OPTED_OUT: "the repository is on the list of those that don't want to be used",
     RejectCode.SECRET: "the text of the issue or pull request holds a key or token",
     RejectCode.SHORT_STATEMENT: "the statement has fewer words than the settings ask for",
+    RejectCode.LONG_STATEMENT: "the statement has more words than the settings allow",
     RejectCode.OTHER_SCRIPT: "the statement is mostly written in another script than the Latin one",
+    RejectCode.OTHER_LANGUAGE: "the statement is written in another language than English",
     RejectCode.FOREIGN_CODE: "every changed source is vendored or generated",
     RejectCode.LICENCE: "the licence at the base commit isn't one that the settings allow, or can't be told",
     RejectCode.CONTAMINATED: "the pull request is in a benchmark that the settings name",

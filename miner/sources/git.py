@@ -1,11 +1,12 @@
 """Candidates from a clone or mirror: one item for each of its merged pull requests, newest merge first."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from miner.candidates import PutBlob, Split, cutoff_of, split_merged
 from miner.evidence import Timelines, link_pull, say_link
+from miner.health import Activity, health_at
 from miner.licence import LicenceReader
 from miner.policy import Policy
 from miner.sources.dates import is_within
@@ -13,6 +14,7 @@ from miner.sources.guard import git_outcome, guarded
 from miner.sources.interface import MinedItem
 from miner.sources.issues import IssueBook
 from miner.statements import first_moment, statement_from_issues, statement_from_messages
+from miner.variants import NOT_ON_DEFAULT
 from swequarry.config import CurateSettings
 from swequarry.errors import GitError
 from swequarry.git.history import History, MergedPull
@@ -60,7 +62,14 @@ class GitSource:
     put_blob: PutBlob
     policy: Policy
     licences: LicenceReader = field(repr=False)
-    timelines: Timelines = field(default_factory=Timelines, repr=False)
+    stars: int | None = None
+    reported_licence: str | None = None
+    timelines: Timelines = field(init=False, repr=False, default_factory=Timelines)
+    activity: Activity = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the history once."""
+        object.__setattr__(self, "activity", Activity(self.history))
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Yield one item for every pull request that the filter chooses; none raises for itself.
@@ -123,6 +132,9 @@ class GitSource:
     ) -> Outcome[Candidate]:
         if pull.rejection is not None or pull.base_tree is None:
             return pull.rejection or Rejected(code=RejectCode.BASE_UNREACHABLE, message="no base commit")
+        objection = self.policy.judge_pull(pull.record)
+        if objection is not None:
+            return objection
         split = split_merged(bench, pull.base_tree, pull.merged_tree, changes, self.curate)
         if isinstance(split, Rejected):
             return split
@@ -131,7 +143,9 @@ class GitSource:
         if isinstance(stated, Rejected):
             return stated
         candidate = self._candidate(pull, split, links, *stated)
-        return self.policy.judge(candidate, split.gold_patch, split.test_patch)
+        year = self.activity.in_the_year_up_to(candidate.merged_at)
+        health = health_at(self.repository, split.base_tree, self.curate.health, year, self.stars)
+        return self.policy.judge(candidate, split.gold_patch, split.test_patch, health)
 
     def _links(self, pull: PullRecord) -> tuple[IssueLink, ...]:
         issues = self.issues.issues if self.issues is not None else {}
@@ -186,9 +200,14 @@ class GitSource:
             tree_proof=split.proof,
             merged_at=record.merged_at,
             links=links,
-            licence=self.licences.at(split.base_tree),
-            flags=tuple(dict.fromkeys(pull.flags + split.flags + flags)),
+            licence=replace(self.licences.at(split.base_tree), reported=self.reported_licence),
+            flags=tuple(dict.fromkeys(pull.flags + split.flags + flags + _branch_flags(record))),
         )
+
+
+def _branch_flags(pull: PullRecord) -> tuple[str, ...]:
+    known = pull.base_branch is not None and pull.default_branch is not None
+    return (NOT_ON_DEFAULT,) if known and pull.base_branch != pull.default_branch else ()
 
 
 def _with_text(statement: Statement, flags: tuple[str, ...]) -> tuple[Statement, tuple[str, ...]] | Rejected:

@@ -308,12 +308,12 @@ def test_full_disk_stops_mining_instead_of_failing_every_item(quarry):
 def test_fault_on_one_pull_request_does_not_cost_the_others(quarry, monkeypatch):
     fixes(quarry, 2)
 
-    def broken(texts, repo):
-        if any("Fix 2" in text.text for text in texts):
+    def broken(pull, *_):
+        if "Fix 2" in (pull.title or ""):
             raise IndexError("a fault of ours")
         return ()
 
-    monkeypatch.setattr("miner.sources.git.find_links", broken)
+    monkeypatch.setattr("miner.sources.git.link_pull", broken)
     found = quarry.outcomes()
     assert isinstance(found["acme__widgets-1"], Accepted)
     assert found["acme__widgets-2"] == Failed(
