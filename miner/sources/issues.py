@@ -12,27 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from swequarry.errors import InputError
-from swequarry.records import RepoRef
+from swequarry.records import IssueComment, IssueRecord, RepoRef
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment:
-    """One comment of an issue; `created_at` None is unknown."""
-
-    text: str
-    created_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownIssue:
-    """An issue as the file has it."""
-
-    number: int
-    title: str
-    body: str
-    created_at: datetime | None = None
-    comments: tuple[Comment, ...] = ()
-    is_pull_request: bool = False
+Comment = IssueComment
+KnownIssue = IssueRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

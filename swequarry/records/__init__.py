@@ -21,7 +21,19 @@ from swequarry.records.base import (
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
 from swequarry.records.seal import LeakFinding, Seal
-from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
+from swequarry.records.sources import (
+    Confidence,
+    IssueClosing,
+    IssueComment,
+    IssueLink,
+    IssueRecord,
+    IssueRef,
+    LinkPlace,
+    MergeKind,
+    PullRecord,
+    RepoRef,
+    TextVersion,
+)
 from swequarry.records.stability import Perturbation, Stability, TestStability, UnstableReason
 from swequarry.records.strength import Fate, GoldCoverage, Strength, WrongFix, WrongFixKind
 from swequarry.records.task import Budget, InitialState, Provenance, Task, Verifier
@@ -55,6 +67,7 @@ __all__ = [
     "Checks",
     "ClosureAudit",
     "CommitSha",
+    "Confidence",
     "ContentHash",
     "Environment",
     "EnvironmentTry",
@@ -64,8 +77,11 @@ __all__ = [
     "GoldCoverage",
     "HeldOut",
     "InitialState",
+    "IssueClosing",
+    "IssueComment",
     "IssueLink",
     "IssueRecord",
+    "IssueRef",
     "LeakFinding",
     "Licence",
     "LinkPlace",
@@ -91,6 +107,7 @@ __all__ = [
     "TestReport",
     "TestResult",
     "TestStability",
+    "TextVersion",
     "TreeProof",
     "TreeSha",
     "UnstableReason",
