@@ -1,10 +1,9 @@
 """The source `github` from a served world to candidates, over real HTTP, with the requests counted."""
 
 import pytest
-from github_helpers import Blobs, served
-
-from github_server.faults import Fault
-from github_server.model import Edit, Event, Issue, Pull
+from github_helpers import Blobs, QuickClock, needs_schema, served
+from github_server.faults import QUICK, Fault, Schedule
+from github_server.model import Comment, Edit, Event, Issue, Pull
 from github_server.quarry import NAME, make_quarry
 from miner.mine import mine_unit, mine_units, unit_fingerprint
 from miner.sources import github
@@ -16,22 +15,18 @@ from swequarry.outcome import Accepted, RejectCode, Rejected
 COUNT = 40
 
 
-@pytest.fixture(scope="module")
-def mirrors(tmp_path_factory):
-    return tmp_path_factory.mktemp("mirrors")
-
-
 @pytest.fixture
 def quarry(tmp_path):
-    from github_helpers import needs_schema
-
     needs_schema()
     return make_quarry(tmp_path / "acme+widgets.git", COUNT)
 
 
 @pytest.fixture(autouse=True)
-def token(monkeypatch):
+def surroundings(monkeypatch):
     monkeypatch.setenv("GITHUB_TOKEN", "t1")
+    opened = github.open_client
+    clock = QuickClock()
+    monkeypatch.setattr("miner.mine.open_client", lambda settings, cache: opened(settings, cache, clock))
     for name in ("GITHUB_TOKENS", "GITHUB_TOKENS_FILE", "GH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
@@ -39,15 +34,14 @@ def token(monkeypatch):
 class Mine:
     """One folder to mine in."""
 
-    def __init__(self, server, folder, **source):
+    def __init__(self, server, folder, cache="cache", github=None, **source):
         self.remarks: list[str] = []
+        api = {"api": server.api, "tries": 20, **(github or {})}
         self.settings = Settings(
-            source=SourceSettings(
-                kind="github", repositories=(NAME,), github={"api": server.api, "tries": 20}, **source
-            )
+            source=SourceSettings(kind="github", repositories=(NAME,), github=api, **source)
         )
         self.locator = MirrorLocator(
-            template=str(folder / "{owner}+{name}.git"), url="file:///nowhere", cache=folder / "cache" / "mirrors"
+            template=str(folder / "{owner}+{name}.git"), url="", cache=folder / cache / "mirrors"
         )
         self.blobs = Blobs()
 
@@ -168,12 +162,13 @@ def test_issue_that_is_a_pull_request_makes_no_statement(quarry, tmp_path):
 
 
 def test_long_lists_are_read_to_their_end(quarry, tmp_path, monkeypatch):
-    from github_server.model import Comment
-
     issue = quarry.repo.issues[5]
     issue.comments = [Comment(body=f"c{n}", at="2020-01-01T01:00:00Z") for n in range(237)]
     issue.edits = [Edit(at=f"2020-01-01T00:00:{n:02d}Z", text=f"v{n}") for n in range(25)]
-    issue.events = [Event(kind="closed", at="2020-01-02T00:00:00Z"), Event(kind="reopened", at="2020-01-03T00:00:00Z")] * 15
+    issue.events = [
+        Event(kind="closed", at="2020-01-02T00:00:00Z"),
+        Event(kind="reopened", at="2020-01-03T00:00:00Z"),
+    ] * 15
     seen = {}
     read = github.GithubInformant.issues
 
@@ -194,12 +189,7 @@ def test_too_large_a_question_is_asked_in_parts(quarry, tmp_path):
     with served(quarry.world) as server:
         whole = Mine(server, tmp_path).items()
     with served(quarry.world, heavy_nodes=400) as server:
-        (tmp_path / "other").mkdir()
-        other = Mine(server, tmp_path / "other")
-        other.locator = MirrorLocator(
-            template=str(tmp_path / "{owner}+{name}.git"), url="", cache=tmp_path / "other" / "c" / "m"
-        )
-        assert other.items() == whole
+        assert Mine(server, tmp_path, "other").items() == whole
         assert any(one.fault is None and one.status == 502 for one in server.log)
 
 
@@ -211,34 +201,17 @@ def test_changes_are_seen_only_when_a_refresh_is_due(quarry, tmp_path):
         issue: Issue = quarry.repo.issues[5]
         issue.title, issue.updated_at = "Another title", "2099-01-01T00:00:00Z"
         assert mine.fingerprint() == mark
-        due = Mine(server, tmp_path)
-        source = due.settings.source
-        due.settings = due.settings.model_copy(
-            update={"source": source.model_copy(update={"github": source.github.model_copy(update={"refresh_hours": 0})})}
-        )
+        due = Mine(server, tmp_path, github={"refresh_hours": 0})
         assert due.fingerprint() != mark
         assert due.outcomes()["acme__widgets-6"].value.statement.text.startswith("Another title")
 
 
-def test_faults_on_one_in_five_answers_change_nothing(quarry, tmp_path, monkeypatch):
-    from github_helpers import QuickClock
-    from github_server.faults import QUICK, Schedule
-
-    clock = QuickClock()
-    opened = github.open_client
-    monkeypatch.setattr("miner.mine.open_client", lambda settings, cache: opened(settings, cache, clock))
+def test_faults_on_one_in_five_answers_change_nothing(quarry, tmp_path):
     with served(quarry.world) as server:
         whole = Mine(server, tmp_path).items()
     for seed, kinds in ((1, QUICK), (2, (Fault.TRUNCATED, Fault.CUT_OFF, Fault.ABUSE_PAGE, Fault.HTML_OK))):
-        folder = tmp_path / f"faulty{seed}"
         with served(quarry.world, schedule=Schedule(share=0.2, kinds=kinds, seed=seed)) as server:
-            mine = Mine(server, folder)
-            mine.settings = mine.settings.model_copy(
-                update={"source": mine.settings.source.model_copy(update={"github": mine.settings.source.github.model_copy(update={"batch": 4})})}
-            )
-            mine.locator = MirrorLocator(
-                template=str(tmp_path / "{owner}+{name}.git"), url="", cache=folder / "c" / "m"
-            )
+            mine = Mine(server, tmp_path, f"faulty{seed}", github={"batch": 4})
             assert mine.items() == whole
             assert sum(one.fault is not None for one in server.log) >= 3
             answered = [(one.path, one.body) for one in server.log if one.fault is None and one.status == 200]

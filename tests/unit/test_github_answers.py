@@ -111,7 +111,9 @@ def test_graphql_that_ran_out_of_time_is_asked_for_less():
 
 
 def test_graphql_with_some_errors_is_used_for_the_rest():
-    body = json.dumps({"data": {"repository": {"n1": None}}, "errors": [{"type": "NOT_FOUND", "path": ["n1"]}]})
+    body = json.dumps(
+        {"data": {"repository": {"n1": None}}, "errors": [{"type": "NOT_FOUND", "path": ["n1"]}]}
+    )
     found = of(200, body, graphql=True)
     assert found.verdict is Verdict.USE
     assert found.data["data"] == {"repository": {"n1": None}}
@@ -124,8 +126,12 @@ def test_wrong_query_is_refused():
 
 @given(
     st.integers(min_value=200, max_value=599),
-    st.dictionaries(st.sampled_from(["retry-after", "x-ratelimit-remaining", "x-ratelimit-reset"]), st.text(max_size=8)),
-    st.one_of(st.text(max_size=60), st.sampled_from(["[]", "null", "1", '{"errors": 1}', '{"errors": [null]}'])),
+    st.dictionaries(
+        st.sampled_from(["retry-after", "x-ratelimit-remaining", "x-ratelimit-reset"]), st.text(max_size=8)
+    ),
+    st.one_of(
+        st.text(max_size=60), st.sampled_from(["[]", "null", "1", '{"errors": 1}', '{"errors": [null]}'])
+    ),
     st.booleans(),
 )
 def test_no_answer_whatever_raises(status, headers, body, graphql):
