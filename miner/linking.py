@@ -4,7 +4,10 @@ Text is parsed as Markdown first, so that nothing in code, comments, quotations 
 The keywords and the forms of a reference are those of GitHub's page "Linking a pull request to an issue":
 close, fix, resolve and their forms, an optional colon, then `#1`, `GH-1`, `owner/repo#1` or the URL.
 What GitHub's own matcher ignores is judged here: a negation just before the keyword makes the link
-ambiguous, with the sentence kept as evidence. Ambiguous links never make a statement.
+ambiguous, with the sentence kept as evidence. Ambiguous links never make a statement. Of a list (`fixes #1,
+#2 and #3`) GitHub closes the first member only; people mean all of them: the others are links too, inferred.
+
+What GitHub itself says of links is added in `miner.evidence`.
 """
 
 import re
@@ -16,7 +19,7 @@ from html.parser import HTMLParser
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from swequarry.records import IssueLink, LinkPlace, RepoRef
+from swequarry.records import Confidence, IssueLink, LinkPlace, RepoRef
 
 MAX_TEXT_CHARS = 65_536
 """GitHub's own limit of a body; what is longer is cut there before it is parsed."""
@@ -25,11 +28,19 @@ NEGATED = "negated"
 TARGET_IS_PULL_REQUEST = "target_is_pull_request"
 
 _HOLE = "\ufffc"
-_REFERENCE = re.compile(
-    r"(?<![\w-])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:[ \t]*:[ \t]*|[ \t]+|\n)"
+_TARGET_FORM = (
     r"(?:(?P<repo>[\w.-]{1,100}/[\w.-]{1,100})?\#|GH-"
     r"|https?://(?:www\.)?github\.com/(?P<url_repo>[\w.-]{1,100}/[\w.-]{1,100})/(?P<kind>issues|pull)/)"
-    r"(?P<number>[1-9][0-9]{0,8})(?![\w/])",
+    r"(?P<number>[1-9][0-9]{0,8})(?![\w/])"
+)
+_REFERENCE = re.compile(
+    r"(?<![\w-])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:[ \t]*:[ \t]*|[ \t]+|\n)" + _TARGET_FORM,
+    re.IGNORECASE | re.ASCII,
+)
+_NEXT_MEMBER = re.compile(
+    r"[ \t]*(?:,[ \t]*(?:and[ \t]+|&[ \t]*)?|&[ \t]*|\band[ \t]+)(?:issues?[ \t]+)?"
+    + _TARGET_FORM
+    + r"(?=[ \t]*(?:[,.;:)&\n]|and\b|$))",
     re.IGNORECASE | re.ASCII,
 )
 _NEGATION = re.compile(
@@ -152,24 +163,37 @@ def _sentence_before(passage: str, start: int) -> str:
 
 def _links_of(passage: str, place: LinkPlace, repo: RepoRef) -> Iterator[IssueLink]:
     for match in _REFERENCE.finditer(passage):
-        other = match["repo"] or match["url_repo"]
-        here = other is None or other.lower() == repo.full_name.lower()
         before = _sentence_before(passage, match.start())
-        ambiguous = NEGATED if _NEGATION.search(before) else None
-        if match["kind"] and match["kind"].lower() == "pull":
-            ambiguous = ambiguous or TARGET_IS_PULL_REQUEST
-        quote = " ".join((before[-_QUOTE_CHARS:] + match[0]).split())
-        yield IssueLink(
-            number=int(match["number"]),
-            place=place,
-            quote=quote,
-            repo=None if here else other,
-            ambiguous=ambiguous,
-        )
+        negated = _NEGATION.search(before) is not None
+        yield _link(match, place, repo, quote=before[-_QUOTE_CHARS:] + match[0], negated=negated)
+        member = _NEXT_MEMBER.match(passage, match.end())
+        while member is not None:
+            quote = passage[match.start() : member.end()][-_QUOTE_CHARS:]
+            link = _link(member, place, repo, quote=quote, negated=negated)
+            yield replace(link, confidence=Confidence.INFERRED)
+            member = _NEXT_MEMBER.match(passage, member.end())
+
+
+def _link(match: re.Match[str], place: LinkPlace, repo: RepoRef, *, quote: str, negated: bool) -> IssueLink:
+    other = match["repo"] or match["url_repo"]
+    here = other is None or other.lower() == repo.full_name.lower()
+    ambiguous = NEGATED if negated else None
+    if match["kind"] and match["kind"].lower() == "pull":
+        ambiguous = ambiguous or TARGET_IS_PULL_REQUEST
+    return IssueLink(
+        number=int(match["number"]),
+        place=place,
+        quote=" ".join(quote.split()),
+        repo=None if here else other,
+        ambiguous=ambiguous,
+    )
 
 
 def _merge(links: Iterable[IssueLink]) -> tuple[IssueLink, ...]:
-    """Keep one link for each issue, in order of appearance; an ambiguous mention outweighs a clear one."""
+    """Keep one link for each issue, in order of appearance; an ambiguous mention outweighs a clear one.
+
+    What is stated anywhere is stated, whether or not a list has it too.
+    """
     kept: dict[tuple[str | None, int], IssueLink] = {}
     for link in links:
         key = (link.repo and link.repo.lower(), link.number)
@@ -178,6 +202,8 @@ def _merge(links: Iterable[IssueLink]) -> tuple[IssueLink, ...]:
             kept[key] = link
         elif link.ambiguous and not known.ambiguous:
             kept[key] = replace(known, ambiguous=link.ambiguous, quote=link.quote)
+        elif link.confidence is Confidence.STATED and known.confidence is Confidence.INFERRED:
+            kept[key] = replace(link, ambiguous=known.ambiguous or link.ambiguous)
     return tuple(kept.values())
 
 
@@ -194,13 +220,3 @@ def find_links(texts: Iterable[LinkText], repo: RepoRef) -> tuple[IssueLink, ...
         for passage in visible_passages(item.text):
             found.extend(_links_of(passage, item.place, repo))
     return _merge(found)
-
-
-def drop_pull_requests(links: Iterable[IssueLink], pulls: frozenset[int]) -> tuple[IssueLink, ...]:
-    """Mark links whose target is known to be a pull request of the same repository."""
-    return tuple(
-        replace(link, ambiguous=TARGET_IS_PULL_REQUEST)
-        if link.repo is None and link.ambiguous is None and link.number in pulls
-        else link
-        for link in links
-    )

@@ -11,12 +11,13 @@ from license_expression import ExpressionError, get_spdx_licensing
 from miner.decontam.compare import Action, Comparer
 from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
 from miner.decontam.items import Item, Part, change_hash, normal_form, read_items
-from miner.rules.all_rules import RULES
-from miner.rules.interface import Subject
+from miner.rules.all_rules import PULL_RULES, RULES
+from miner.rules.interface import Health, Subject
+from miner.rules.personal import redacted
 from swequarry.config import CurateSettings
 from swequarry.errors import ConfigError, InputError
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
-from swequarry.records import Candidate, Licence
+from swequarry.records import Candidate, Licence, PullRecord, RepoRef
 
 PERMISSIVE = "permissive"
 _PERMISSIVE = (
@@ -25,6 +26,7 @@ _PERMISSIVE = (
 )
 """Licences that ask for no more than notices."""
 _SHOWN = 5
+_UNKNOWN = Health()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +39,35 @@ class Policy:
     comparer: Comparer | None = field(default=None, repr=False)
     keeps_reviewed: bool = True
 
-    def judge(self, candidate: Candidate, gold: bytes, tests: bytes) -> Outcome[Candidate]:
-        """Return the candidate, with what it has in common with benchmarks, or why it is dropped."""
-        name = candidate.repo.full_name.lower()
-        if fitting := [pattern for pattern in self.opted_out if fnmatchcase(name, pattern)]:
-            return Rejected(code=RejectCode.OPTED_OUT, message=f"{name} is on the list, by {fitting[0]!r}")
-        subject = Subject(candidate=candidate, gold=gold, tests=tests)
+    def judge_pull(self, pull: PullRecord) -> Rejected | None:
+        """Return why a pull request is dropped, by its record alone; None where no rule objects."""
+        if objection := self._opted_out(pull.repo):
+            return objection
+        return next((found for rule in PULL_RULES if (found := rule(pull, self.settings))), None)
+
+    def _opted_out(self, repo: RepoRef) -> Rejected | None:
+        name = repo.full_name.lower()
+        fitting = next((pattern for pattern in self.opted_out if fnmatchcase(name, pattern)), None)
+        if fitting is None:
+            return None
+        return Rejected(
+            code=RejectCode.OPTED_OUT, message=f"{name} is on the list, by {fitting!r}", evidence=(fitting,)
+        )
+
+    def judge(
+        self, candidate: Candidate, gold: bytes, tests: bytes, health: Health = _UNKNOWN
+    ) -> Outcome[Candidate]:
+        """Return the candidate, with what it has in common with benchmarks, or why it is dropped.
+
+        What the policy wants taken out of the statement is taken out first, and flagged.
+        """
+        if objection := self._opted_out(candidate.repo):
+            return objection
+        statement, flags = redacted(candidate.statement, self.settings)
+        if flags:
+            told = tuple(dict.fromkeys((*candidate.flags, *flags)))
+            candidate = replace(candidate, statement=statement, flags=told)
+        subject = Subject(candidate=candidate, gold=gold, tests=tests, health=health)
         for rule in RULES:
             objection = rule(subject, self.settings)
             if objection is not None:

@@ -4,12 +4,24 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from miner.sources.issues import KnownIssue
 from swequarry.git.subjects import split_message
-from swequarry.records import PullRecord, Statement, StatementKind
+from swequarry.records import (
+    IssueComment,
+    IssueRecord,
+    PullRecord,
+    Statement,
+    StatementKind,
+    TextVersion,
+)
 
 FROM_COMMITS = "statement_from_commits"
 DIFF_REMOVED = "diff_removed_from_statement"
+EDIT_UNDONE = "issue_edited_later"
+"""Flag: the issue was edited after the fix was begun; the statement is what it said before."""
+EDIT_NOT_UNDONE = "issue_edited_later_text_unknown"
+"""Flag: as above, but the earlier text is gone or unknown: the statement is what the issue says now."""
+ISSUE_AFTER_FIX = "issue_after_first_commit"
+"""Flag: the issue was written when the fix was already begun, perhaps by somebody who had it."""
 
 _HUNK = re.compile(r"[ \t]*@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 _FILE_HEAD = re.compile(r"[ \t]*(?:diff --(?:git|cc|combined) |Index: \S|=====+$)")
@@ -28,6 +40,10 @@ _TRAILER = re.compile(
     r"|\* (?:\[pre-commit\.ci\].*|merge (?:remote-tracking )?branch .*)|---------",
     re.IGNORECASE,
 )
+_TEMPLATE = re.compile(
+    r"<!--.*?(?:-->|\Z)|^[ \t]*#{1,6}[ \t][^\n]*$|^_No response_$", re.MULTILINE | re.DOTALL
+)
+"""What an issue form has before anybody fills it in."""
 _NO_WORDS = re.compile(
     r"Merge (?:remote-tracking )?(?:branch|commit|tag|pull request)\b|\[pre-commit\.ci\]"
     r"|(?:fixup|squash|amend)! "
@@ -94,22 +110,69 @@ def _said(message: str, parts: Sequence[str]) -> bool:
     return title_said and (not body or any(body in part for part in parts))
 
 
-def statement_from_issues(issues: Sequence[KnownIssue], first_commit_at: datetime | None) -> Statement:
-    """Make a statement of the linked issues: title and body of each, in the order of the links.
+def first_moment(*moments: datetime | None) -> datetime | None:
+    """Return the earliest of the moments that are known: when the fix was begun, at the latest."""
+    return min((moment for moment in moments if moment is not None), default=None)
 
-    Hints are the comments known to be older than the pull request's first commit; a comment without a date
-    might tell the answer and is left out.
+
+def statement_from_issues(
+    issues: Sequence[IssueRecord], begun_at: datetime | None, *, title_alone: bool = True
+) -> tuple[Statement, tuple[str, ...]]:
+    """Make a statement of the linked issues, in the order of the links, and the flags that it earns.
+
+    Title and body of each are taken as they were when the fix was begun. Hints are the comments known to be
+    older than that and not edited since; a comment without a date might tell the answer and is left out.
+    The text is empty where no issue has a body and a title alone won't do.
     """
-    texts = ["\n".join(part for part in (i.title, i.body) if part).strip() for i in issues]
+    flags: list[str] = []
+    texts, bodies = [], []
+    for issue in issues:
+        title, body = _as_of(issue, begun_at, flags)
+        bodies.append(body)
+        texts.append("\n".join(part for part in (title, body) if part).strip())
+    enough = title_alone or any(_TEMPLATE.sub("", body).strip() for body in bodies)
     hints = [
-        comment.text.strip()
-        for issue in issues
-        for comment in issue.comments
-        if comment.created_at and first_commit_at and comment.created_at < first_commit_at
+        comment.text.strip() for issue in issues for comment in issue.comments if _is_older(comment, begun_at)
     ]
-    return Statement(
+    statement = Statement(
         kind=StatementKind.ISSUE,
-        text="\n\n".join(text for text in texts if text),
+        text="\n\n".join(text for text in texts if text) if enough else "",
         hints="\n".join(hint for hint in hints if hint),
         issue_numbers=tuple(issue.number for issue in issues),
     )
+    return statement, tuple(dict.fromkeys(flags))
+
+
+def _is_older(comment: IssueComment, begun_at: datetime | None) -> bool:
+    if comment.created_at is None or begun_at is None or comment.created_at >= begun_at:
+        return False
+    return comment.edited_at is None or comment.edited_at < begun_at
+
+
+def _as_of(issue: IssueRecord, begun_at: datetime | None, flags: list[str]) -> tuple[str, str]:
+    """Return title and body as they were when the fix was begun, and flag what can't be known."""
+    if begun_at is not None and issue.created_at is not None and issue.created_at >= begun_at:
+        flags.append(ISSUE_AFTER_FIX)
+    title = _version(issue.title or "", issue.title_versions, begun_at, flags)
+    body = _version(issue.body or "", issue.body_versions, begun_at, flags)
+    edited = issue.edited_at
+    if issue.body_versions is None and edited and begun_at and edited >= begun_at:
+        flags.append(EDIT_NOT_UNDONE)
+    return title, body
+
+
+def _version(
+    now: str, versions: Sequence[TextVersion] | None, begun_at: datetime | None, flags: list[str]
+) -> str:
+    """Return the last version from before a moment; the first one, where the text is no older than that."""
+    if not versions or begun_at is None:
+        return now
+    ordered = sorted(versions, key=lambda version: version.at)
+    before = [version for version in ordered if version.at < begun_at] or ordered[:1]
+    if before[-1].text is None:
+        flags.append(EDIT_NOT_UNDONE)
+        return now
+    text = before[-1].text.replace("\r\n", "\n")
+    if text.strip() != now.strip():
+        flags.append(EDIT_UNDONE)
+    return text

@@ -112,8 +112,22 @@ class DecontaminationSettings(Section):
     review: Literal["keep", "remove"] = "keep"
 
 
+class HealthSettings(Section):
+    """What a repository must have at a candidate's base; what isn't known drops nothing.
+
+    `pulls_a_year` counts the pull requests that were merged in the year up to the candidate's merge.
+    """
+
+    tests: bool = False
+    ci: bool = False
+    pulls_a_year: int = Field(default=0, ge=0)
+    stars: int = Field(default=0, ge=0)
+
+
 class CurateSettings(Section):
     """What the Curator drops. `statement_from_commits` allows candidates without an issue's text.
+
+    `title_alone` allows statements of issues that have a title and no body.
 
     `policy` names a set of values that hold where nothing else is said: `strict`, `permissive`, or a file.
     `max_gold_lines` counts added and removed lines of source. `foreign_code` is vendored and generated code.
@@ -125,13 +139,20 @@ class CurateSettings(Section):
 
     policy: str | None = None
     statement_from_commits: bool = True
+    title_alone: bool = False
     max_gold_files: int = Field(default=100, ge=1)
     max_patch_bytes: int = Field(default=1_000_000, ge=1)
     max_gold_lines: int | None = Field(default=None, ge=1)
     min_statement_words: int = Field(default=0, ge=0)
+    max_statement_words: int | None = Field(default=None, ge=1)
     latin_script_only: bool = False
-    secrets: Literal["drop", "keep"] = "drop"
+    english_only: bool = False
+    secrets: Literal["drop", "redact", "keep"] = "drop"
+    personal_data: Literal["drop", "redact", "keep"] = "keep"
+    bots: Literal["drop", "keep"] = "drop"
+    dependency_updates: Literal["drop", "keep"] = "drop"
     foreign_code: Literal["drop", "keep"] = "keep"
+    health: HealthSettings = HealthSettings()
     opt_out: Path | None = None
     licences: tuple[str, ...] = ()
     decontamination: DecontaminationSettings = DecontaminationSettings()

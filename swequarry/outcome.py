@@ -39,10 +39,18 @@ class RejectCode(StrEnum):
     OPTED_OUT = "opted_out"
     SECRET = "secret"
     SHORT_STATEMENT = "short_statement"
+    LONG_STATEMENT = "long_statement"
     OTHER_SCRIPT = "other_script"
+    OTHER_LANGUAGE = "other_language"
     FOREIGN_CODE = "foreign_code"
     LICENCE = "licence"
     CONTAMINATED = "contaminated"
+    VARIANT = "variant"
+    BOT = "bot"
+    DEPENDENCY_UPDATE = "dependency_update"
+    BRINGS_OTHERS = "brings_others"
+    PERSONAL_DATA = "personal_data"
+    REPOSITORY_HEALTH = "repository_health"
     LEAK = "leak"
     LFS_MISSING = "lfs_missing"
     MISSING_OBJECTS = "missing_objects"
@@ -81,10 +89,18 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.OPTED_OUT: "the repository is on the list of those that don't want to be used",
     RejectCode.SECRET: "the text of the issue or pull request holds a key or token",
     RejectCode.SHORT_STATEMENT: "the statement has fewer words than the settings ask for",
+    RejectCode.LONG_STATEMENT: "the statement has more words than the settings allow",
     RejectCode.OTHER_SCRIPT: "the statement is mostly written in another script than the Latin one",
+    RejectCode.OTHER_LANGUAGE: "the statement is written in another language than English",
     RejectCode.FOREIGN_CODE: "every changed source is vendored or generated",
     RejectCode.LICENCE: "the licence at the base commit isn't one that the settings allow, or can't be told",
     RejectCode.CONTAMINATED: "the pull request is in a benchmark that the settings name",
+    RejectCode.VARIANT: "another pull request of the repository makes the same change, and is kept",
+    RejectCode.BOT: "a program opened the pull request",
+    RejectCode.DEPENDENCY_UPDATE: "the pull request only moves the versions of dependencies",
+    RejectCode.BRINGS_OTHERS: "the pull request brings others that were merged before it, as a release does",
+    RejectCode.PERSONAL_DATA: "the text of the issue or pull request holds personal data",
+    RejectCode.REPOSITORY_HEALTH: "the repository lacks CI, activity or stars that the settings ask for",
     RejectCode.LEAK: "the answer can be reached from the world",
     RejectCode.LFS_MISSING: "tests need Git LFS content that the repository doesn't hold",
     RejectCode.MISSING_OBJECTS: "files that the tests need are missing from the mirror",

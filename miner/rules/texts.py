@@ -1,13 +1,15 @@
-"""Rules about the words of a statement: how many, in which script, and what must never be passed on."""
+"""Rules about the words of a statement: how many, in which script and which language."""
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Mapping
+from importlib import resources
+
+import yaml
 
 from miner.rules.interface import Subject
 from swequarry.config import CurateSettings
 from swequarry.outcome import RejectCode, Rejected
-from swequarry.text.secrets import SECRETS
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CODE = re.compile(
@@ -15,8 +17,18 @@ _CODE = re.compile(
 )
 _FEWEST_LETTERS = 40
 _LATIN_SHARE = 0.7
-_SHOWN = 4
-_SECRET = re.compile("|".join(f"({pattern})" for pattern in SECRETS.values()))
+_FEWEST_WORDS = 30
+"""Words from which a language can be told by its small words."""
+_CLEARLY = 2
+"""So many times as many small words of another language as English ones."""
+
+
+def _small_words() -> Mapping[str, frozenset[str]]:
+    data = yaml.safe_load(resources.files(__package__).joinpath("function_words.yaml").read_text("utf-8"))
+    return {language: frozenset(words.split()) for language, words in data.items()}
+
+
+_SMALL_WORDS = _small_words()
 
 
 def short_statement(subject: Subject, settings: CurateSettings) -> Rejected | None:
@@ -27,6 +39,18 @@ def short_statement(subject: Subject, settings: CurateSettings) -> Rejected | No
     return Rejected(
         code=RejectCode.SHORT_STATEMENT,
         message=f"the statement has {count} words, fewer than {settings.min_statement_words}",
+        evidence=(subject.candidate.statement.text[:200],),
+    )
+
+
+def long_statement(subject: Subject, settings: CurateSettings) -> Rejected | None:
+    """Drop a statement of very many words: mostly a log or a discussion of several things."""
+    count = len(_WORD.findall(subject.candidate.statement.text))
+    if settings.max_statement_words is None or count <= settings.max_statement_words:
+        return None
+    return Rejected(
+        code=RejectCode.LONG_STATEMENT,
+        message=f"the statement has {count} words, more than {settings.max_statement_words}",
         evidence=(subject.candidate.statement.text[:200],),
     )
 
@@ -46,21 +70,18 @@ def other_script(subject: Subject, settings: CurateSettings) -> Rejected | None:
     )
 
 
-def secret(subject: Subject, settings: CurateSettings) -> Rejected | None:
-    """Drop a statement that holds a secret; the evidence says what and where, and doesn't repeat it."""
-    if settings.secrets == "keep":
+def other_language(subject: Subject, settings: CurateSettings) -> Rejected | None:
+    """Drop a statement in another language than English, told by its small words (`function_words.yaml`)."""
+    if not settings.english_only:
         return None
-    statement = subject.candidate.statement
-    found = [*_secrets("statement", statement.text), *_secrets("hints", statement.hints)]
-    if not found:
+    words = _WORD.findall(_CODE.sub(" ", subject.candidate.statement.text).lower())
+    counts = {language: sum(word in known for word in words) for language, known in _SMALL_WORDS.items()}
+    english = counts.pop("English")
+    language = max(counts, key=lambda name: (counts[name], name))
+    if len(words) < _FEWEST_WORDS or counts[language] < _CLEARLY * max(english, 1):
         return None
     return Rejected(
-        code=RejectCode.SECRET, message=f"the text holds a secret: {found[0]}", evidence=tuple(found)
+        code=RejectCode.OTHER_LANGUAGE,
+        message=f"it is in {language}: {counts[language]} of its small words, and {english} English ones",
+        evidence=(subject.candidate.statement.text[:200],),
     )
-
-
-def _secrets(name: str, text: str) -> Iterator[str]:
-    for match in _SECRET.finditer(text):
-        kind = list(SECRETS)[(match.lastindex or 1) - 1]
-        line = text.count("\n", 0, match.start()) + 1
-        yield f"{kind} in line {line} of the {name}, {match[0][:_SHOWN]}… ({len(match[0])} characters)"

@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from miner.candidates import PutBlob, Split, cutoff_of, judge_paths, split_merged
+from miner.evidence import Timelines, link_pull, say_link
+from miner.health import Activity, health_at
 from miner.licence import LicenceReader
-from miner.linking import LinkText, drop_pull_requests, find_links
 from miner.policy import Policy
 from miner.sources.dates import is_within
 from miner.sources.guard import git_outcome, guarded
 from miner.sources.interface import Informant, MinedItem
 from miner.sources.issues import IssueBook
-from miner.statements import statement_from_issues, statement_from_messages
+from miner.statements import first_moment, statement_from_issues, statement_from_messages
+from miner.variants import NOT_ON_DEFAULT
 from swequarry.config import CurateSettings
 from swequarry.errors import GitError
 from swequarry.git.history import History, MergedPull
@@ -20,7 +22,7 @@ from swequarry.git.netchanges import net_changes
 from swequarry.git.repository import Repository
 from swequarry.git.trees import ChangedPath, TreeWorkbench
 from swequarry.outcome import Accepted, Boundary, Failed, Outcome, RejectCode, Rejected
-from swequarry.records import Candidate, IssueLink, LinkPlace, PullRecord, RepoRef, Statement, TreeSha
+from swequarry.records import Candidate, IssueLink, IssueRecord, PullRecord, RepoRef, Statement, TreeSha
 
 _BATCH = 200
 ISSUE_TEXT_MISSING = "issue_text_missing"
@@ -67,6 +69,14 @@ class GitSource:
     licences: LicenceReader = field(repr=False)
     informant: Informant | None = None
     source: str = "git"
+    stars: int | None = None
+    reported_licence: str | None = None
+    timelines: Timelines = field(init=False, repr=False, default_factory=Timelines)
+    activity: Activity = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the history once."""
+        object.__setattr__(self, "activity", Activity(self.history))
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Yield one item for every pull request that the filter chooses; none raises for itself.
@@ -92,9 +102,8 @@ class GitSource:
 
     def _not_found(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Answer for pull requests that were asked for by number and aren't in the history."""
-        for number in sorted(
-            chosen.numbers - chosen.absent - {pull.record.number for pull in self.history.pulls}
-        ):
+        shown = {pull.record.number for pull in self.history.pulls}
+        for number in sorted(chosen.numbers - chosen.absent - shown):
             known = number in self.history.known_pulls
             seen = "its head is here, but its commits aren't on" if known else "nothing names it on"
             yield MinedItem(
@@ -157,6 +166,9 @@ class GitSource:
     ) -> Outcome[Candidate]:
         if pull.rejection is not None or pull.base_tree is None:
             return pull.rejection or Rejected(code=RejectCode.BASE_UNREACHABLE, message="no base commit")
+        objection = self.policy.judge_pull(pull.record)
+        if objection is not None:
+            return objection
         split = split_merged(bench, pull.base_tree, pull.merged_tree, changes, self.curate)
         if isinstance(split, Rejected):
             return split
@@ -165,17 +177,14 @@ class GitSource:
         if isinstance(stated, Rejected):
             return stated
         candidate = self._candidate(pull, split, links, *stated)
-        return self.policy.judge(candidate, split.gold_patch, split.test_patch)
+        year = self.activity.in_the_year_up_to(candidate.merged_at)
+        health = health_at(self.repository, split.base_tree, self.curate.health, year, self.stars)
+        return self.policy.judge(candidate, split.gold_patch, split.test_patch, health)
 
     def _links(self, pull: PullRecord) -> tuple[IssueLink, ...]:
-        texts = [LinkText(place=LinkPlace.TITLE, text=pull.title or "")]
-        texts.append(LinkText(place=LinkPlace.BODY, text=pull.body or ""))
-        texts += [LinkText(place=LinkPlace.COMMIT_MESSAGE, text=m) for m in pull.commit_messages]
-        pulls = set(self.history.known_pulls)
-        if self.issues is not None:
-            pulls |= {n for n, issue in self.issues.issues.items() if issue.is_pull_request}
-            pulls -= {n for n, issue in self.issues.issues.items() if not issue.is_pull_request}
-        return drop_pull_requests(find_links(texts, self.repo), frozenset(pulls))
+        issues = self.issues.issues if self.issues is not None else {}
+        self.timelines.learn(issues)
+        return link_pull(pull, issues, self.timelines.closed_by(pull), self.history.known_pulls)
 
     def _statement(
         self, pull: MergedPull, links: Sequence[IssueLink]
@@ -185,13 +194,14 @@ class GitSource:
         if self.issues is not None:
             known = [self.issues.issues[n.number] for n in clear if n.number in self.issues.issues]
             if known:
-                statement = statement_from_issues(known, pull.begun_at)
-                return _with_text(statement, ()) if statement.text else _empty(known[0].number)
+                begun_at = first_moment(pull.begun_at, pull.record.first_commit_at, pull.record.created_at)
+                statement, told = statement_from_issues(known, begun_at, title_alone=self.curate.title_alone)
+                return _with_text(statement, told) if statement.text else _empty(known[0])
             if links and not clear:
-                return _no_issue(links)
+                return _no_issue(links, self.repo)
             flags = (ISSUE_TEXT_MISSING,) if clear else ()
         if not self.curate.statement_from_commits:
-            return _no_issue(links)
+            return _no_issue(links, self.repo)
         statement, more = statement_from_messages(pull.record)
         return _with_text(statement, flags + more)
 
@@ -224,8 +234,8 @@ class GitSource:
             tree_proof=split.proof,
             merged_at=record.merged_at,
             links=links,
-            licence=self.licences.at(split.base_tree),
-            flags=tuple(dict.fromkeys(pull.flags + split.flags + flags)),
+            licence=replace(self.licences.at(split.base_tree), reported=self.reported_licence),
+            flags=tuple(dict.fromkeys(pull.flags + split.flags + flags + _branch_flags(record))),
         )
 
 
@@ -233,6 +243,11 @@ def _untold() -> Failed:
     return Failed(
         boundary=Boundary.SOURCE, message="the source gave no usable answer about this pull request alone"
     )
+
+
+def _branch_flags(pull: PullRecord) -> tuple[str, ...]:
+    known = pull.base_branch is not None and pull.default_branch is not None
+    return (NOT_ON_DEFAULT,) if known and pull.base_branch != pull.default_branch else ()
 
 
 def _with_text(statement: Statement, flags: tuple[str, ...]) -> tuple[Statement, tuple[str, ...]] | Rejected:
@@ -243,18 +258,18 @@ def _with_text(statement: Statement, flags: tuple[str, ...]) -> tuple[Statement,
     )
 
 
-def _empty(number: int) -> Rejected:
+def _empty(issue: IssueRecord) -> Rejected:
+    message = f"issue #{issue.number} has no text beside its title" if issue.title else "it has no text"
     return Rejected(
-        code=RejectCode.EMPTY_PROBLEM_STATEMENT, message=f"issue #{number} has neither title nor body"
+        code=RejectCode.EMPTY_PROBLEM_STATEMENT,
+        message=message,
+        evidence=(issue.title,) if issue.title else (),
     )
 
 
-def _no_issue(links: Sequence[IssueLink]) -> Rejected:
+def _no_issue(links: Sequence[IssueLink], repo: RepoRef) -> Rejected:
     return Rejected(
         code=RejectCode.NO_LINKED_ISSUE,
         message="every link is ambiguous or leads elsewhere" if links else "no issue is linked",
-        evidence=tuple(
-            f"{link.repo or ''}#{link.number}: {link.ambiguous or 'other repository'}: {link.quote}"
-            for link in links
-        ),
+        evidence=tuple(say_link(link, repo) for link in links),
     )

@@ -90,7 +90,7 @@ def informant_of(client: GithubClient, repo: RepoRef, settings: GithubSettings) 
         SourceGoneError: it is removed or blocked, or private and not to be taken.
         SourceError, AuthenticationError: GitHub can't be asked.
     """
-    facts = read_repo(client, repo)
+    facts = read_repo(client, repo, as_kept=True)
     if facts.is_private and settings.private == "refuse":
         raise SourceGoneError(
             f"{repo.full_name} is private; set source.github.private to `take` if you may use it", status=404
@@ -135,6 +135,7 @@ def refresh(asker: Asker, settings: GithubSettings) -> int:
     if settings.refresh_hours is None or now < looked + timedelta(hours=settings.refresh_hours):
         return changes
     try:
+        read_repo(asker.client, asker.repo)
         changed = list(_changed_since(asker, looked))
     except SourceError as error:
         _LOG.warning("can't see what changed in %s: %s", asker.repo.full_name, error)
@@ -210,6 +211,8 @@ class GithubSource:
             licences=LicenceReader(repository),
             informant=informant,
             source="github",
+            stars=informant.facts.stars,
+            reported_licence=informant.facts.licence,
         )
         absent = frozenset(informant.landings) - shown
         yield from pulls.items(replace(chosen, absent=absent))

@@ -18,11 +18,14 @@ from swequarry.errors import ObjectMissingError, RepositoryError
 from swequarry.git.commitlog import Commit, Lines, draw_lines, read_commits
 from swequarry.git.pullrefs import commits_of_head, patch_ids, read_pull_refs
 from swequarry.git.recognise import Claim, Recogniser
+from swequarry.git.releases import find_releases
 from swequarry.git.repository import Repository
 from swequarry.git.reverts import Landing, Revert, find_reverts
 from swequarry.git.subjects import merged_by_merge, split_message
 from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import CommitSha, MergeKind, PullRecord, RepoRef, TreeSha
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +111,26 @@ def _absent_base(claim: Claim) -> Rejected:
     )
 
 
-def _finish(claim: Claim, repo: RepoRef, lines: Lines, revert: Revert | None) -> MergedPull:
+def _objection(claim: Claim, releases: Mapping[CommitSha, tuple[int, ...]]) -> Rejected | None:
+    others = tuple(n for n in releases.get(claim.at.sha, ()) if n != claim.number)
+    return claim.rejection or (_brings(claim.number, others) if others else None)
+
+
+def _brings(number: int, others: Sequence[int]) -> Rejected:
+    named = ", ".join(f"#{other}" for other in others[:_SHOWN])
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    return Rejected(
+        code=RejectCode.BRINGS_OTHERS,
+        message=f"#{number} brings {named}{more}, which were merged before it",
+        evidence=tuple(f"brings=#{other}" for other in others),
+    )
+
+
+def _finish(
+    claim: Claim, repo: RepoRef, lines: Lines, objection: Rejected | None, revert: Revert | None
+) -> MergedPull:
     base = lines.commits.get(claim.base) if claim.base else None
-    rejection = claim.rejection or (_absent_base(claim) if base is None else None)
+    rejection = objection or (_absent_base(claim) if base is None else None)
     flags = list(claim.flags)
     if revert is not None and revert.whole:
         rejection = rejection or _reverted(revert)
@@ -130,6 +150,7 @@ def _finish(claim: Claim, repo: RepoRef, lines: Lines, revert: Revert | None) ->
         merged_at=claim.at.committed_at,
         commit_messages=tuple(c.message.strip() for c in claim.own if len(c.parents) == 1),
         commits=tuple(c.sha for c in claim.own),
+        author_is_bot=_is_bots(claim) or None,
     )
     return MergedPull(
         record=record,
@@ -140,6 +161,12 @@ def _finish(claim: Claim, repo: RepoRef, lines: Lines, revert: Revert | None) ->
         rejection=rejection,
         flags=tuple(dict.fromkeys(flags)),
     )
+
+
+def _is_bots(claim: Claim) -> bool:
+    """Whether all commits are by GitHub Apps, whose names and addresses say `[bot]`."""
+    own = [commit for commit in claim.own if len(commit.parents) == 1]
+    return bool(own) and all(any("[bot]" in str(name) for name in commit.author) for commit in own)
 
 
 def _proven_rebases(
@@ -183,7 +210,8 @@ def merged_pulls(
         for c in commits.values()
         if len(c.parents) > 1 and (c.parents[1] in heads or merged_by_merge(c.message))
     )
-    lines = draw_lines(commits, tip, pull_merges)
+    releases = find_releases(commits, tip, pull_merges, repo.owner, frozenset(refs.heads))
+    lines = draw_lines(commits, tip, pull_merges - releases.keys())
     recogniser = Recogniser(lines, refs, unmerged)
     found = list(recogniser.run())
     if ask_landed is not None:
@@ -198,7 +226,10 @@ def merged_pulls(
     known = frozenset(refs.heads) | {c.number for c in claims}
     return History(
         tip=tip,
-        pulls=tuple(_finish(claim, repo, lines, reverts.get(claim.number)) for claim in claims),
+        pulls=tuple(
+            _finish(claim, repo, lines, _objection(claim, releases), reverts.get(claim.number))
+            for claim in claims
+        ),
         known_pulls=known,
         untraced=tuple(sorted(known - {c.number for c in claims})),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from miner.mine import MineUnit, mine_units
+from miner.variants import find_variants
 from swequarry.config import Settings
 from swequarry.ledger.attempts import AttemptStatus
 from swequarry.ledger.keys import StoredOutcome
@@ -99,7 +100,20 @@ class _Run:
                 found.append(StoredOutcome(item=key, outcome=mined.failures[key]))
             else:
                 found.extend(line.mine(unit).outcomes)
-        return found
+        return self._one_of_each_change(found)
+
+    def _one_of_each_change(self, outcomes: list[StoredOutcome]) -> list[StoredOutcome]:
+        """Reject backports and second tries; a function of the set alone, so it is made anew by each run."""
+        accepted = (
+            (one.item, Candidate.from_json(one.outcome.value))
+            for one in outcomes
+            if isinstance(one.outcome, Accepted)
+        )
+        dropped = find_variants(accepted, self.house.workspace.blobs.get)
+        return [
+            StoredOutcome(item=one.item, outcome=dropped[one.item]) if one.item in dropped else one
+            for one in outcomes
+        ]
 
     def _store_candidates(self, outcomes: Sequence[StoredOutcome]) -> dict[str, BlobHash]:
         put = self.house.workspace.blobs.put

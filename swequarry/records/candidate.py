@@ -36,11 +36,15 @@ class Statement(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Licence(Record):
-    """The licence at the base commit; `spdx` None means that none could be told."""
+    """The licence at the base commit; `spdx` None means that none could be told.
+
+    `reported` is what the source says of the repository's files of today: kept beside it, never judged by.
+    """
 
     spdx: str | None = None
     files: tuple[str, ...] = ()
     evidence: str = ""
+    reported: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from github_helpers import Blobs, QuickClock, needs_schema, served
 from github_server.faults import QUICK, Fault, Schedule
 from github_server.model import Comment, Edit, Event, Issue, Pull
 from github_server.quarry import NAME, make_quarry
+
 from miner.mine import mine_unit, mine_units, unit_fingerprint
 from miner.sources import github
 from swequarry.config import Settings, SourceSettings
@@ -91,8 +92,7 @@ def test_what_is_remembered_is_never_asked_again(quarry, tmp_path):
         again = Mine(server, tmp_path)
         assert again.items() == first
         assert again.fingerprint() == mark
-        later = server.log[len(asked) :]
-        assert [(one.path, one.status) for one in later] == [(f"/repos/{NAME}", 304)]
+        assert len(server.log) == len(asked)
 
 
 def test_renamed_repository_is_mined_under_the_name_that_was_asked_for(quarry, tmp_path):

@@ -10,7 +10,6 @@ from miner.linking import (
     NEGATED,
     TARGET_IS_PULL_REQUEST,
     LinkText,
-    drop_pull_requests,
     find_links,
 )
 from swequarry.records import LinkPlace, RepoRef
@@ -178,13 +177,30 @@ def test_other_repositories_are_named_and_ours_is_recognised_by_url():
     ]
 
 
-def test_target_that_is_a_pull_request_is_dropped_with_a_reason():
-    found = drop_pull_requests(links("Closes #71, closes #70, closes other/repo#71"), frozenset({71}))
-    assert [(link.number, link.ambiguous) for link in found] == [
-        (71, TARGET_IS_PULL_REQUEST),
-        (70, None),
-        (71, None),
-    ]
+@pytest.mark.parametrize(
+    "text, numbers",
+    [
+        ("Fixes #1, #2 and #3.", [1, 2, 3]),
+        ("fixes #1, #2, and acme/widgets#3", [1, 2, 3]),
+        ("Closes #1 & GH-2\nSee #3", [1, 2]),
+        ("Fixes #1, #2 is a follow-up", [1]),
+        ("Fixes #1 and we should see #2", [1]),
+        ("Fixes #1 (see #2)", [1]),
+        ("Fixes #1; #2 stays open", [1]),
+    ],
+)
+def test_every_member_of_a_list_is_linked_and_no_bystander(text, numbers):
+    found = links(text)
+    assert [link.number for link in found] == numbers
+    assert [link.confidence for link in found] == ["stated", *["inferred"] * (len(numbers) - 1)]
+
+
+def test_negated_list_is_ambiguous_as_a_whole():
+    assert [link.ambiguous for link in links("This does not fix #1 and #2.")] == [NEGATED, NEGATED]
+
+
+def test_what_is_stated_somewhere_is_not_only_inferred():
+    assert [link.confidence for link in links("Fixes #1, #2", "Fixes #2")] == ["stated", "stated"]
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,7 @@ def test_linked_issue_gives_the_statement(quarry):
             RejectCode.NO_LINKED_ISSUE,
         ),
         ("Closes #30", {"number": 30, "title": "", "body": None}, RejectCode.EMPTY_PROBLEM_STATEMENT),
+        ("Closes #30", {"number": 30, "title": "T", "body": ""}, RejectCode.EMPTY_PROBLEM_STATEMENT),
     ],
 )
 def test_link_that_leads_to_no_issue_makes_no_task(quarry, words, line, code):
@@ -307,12 +308,12 @@ def test_full_disk_stops_mining_instead_of_failing_every_item(quarry):
 def test_fault_on_one_pull_request_does_not_cost_the_others(quarry, monkeypatch):
     fixes(quarry, 2)
 
-    def broken(texts, repo):
-        if any("Fix 2" in text.text for text in texts):
+    def broken(pull, *_):
+        if "Fix 2" in (pull.title or ""):
             raise IndexError("a fault of ours")
         return ()
 
-    monkeypatch.setattr("miner.sources.git.find_links", broken)
+    monkeypatch.setattr("miner.sources.git.link_pull", broken)
     found = quarry.outcomes()
     assert isinstance(found["acme__widgets-1"], Accepted)
     assert found["acme__widgets-2"] == Failed(

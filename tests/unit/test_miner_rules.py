@@ -4,14 +4,17 @@ import dataclasses
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_miner_mine import BASE, FIX, Quarry, quarry  # noqa: F401 - a fixture
 
 from miner.policy import check_policy
-from miner.rules import changes, texts
-from miner.rules.interface import Subject
+from miner.rules import changes, personal, pulls, repository, texts
+from miner.rules.interface import Health, Subject
 from swequarry.config import CurateSettings, parse_settings
 from swequarry.errors import ConfigError, InputError
-from swequarry.outcome import RejectCode
+from swequarry.outcome import Accepted, RejectCode
+from swequarry.records import CommitSha, MergeKind, PullRecord, RepoRef
 
 KEY = "AKIA" + "Z7" * 8
 
@@ -41,18 +44,18 @@ def saying(subject: Subject, text: str, hints: str = "") -> Subject:
     ],
 )
 def test_a_secret_is_told_by_its_place_and_never_repeated(subject, text):
-    found = texts.secret(saying(subject, "ok", f"first\nmy key is {text}"), CurateSettings())
+    found = personal.secret(saying(subject, "ok", f"first\nmy key is {text}"), CurateSettings())
     assert found.code is RejectCode.SECRET
     assert "line 2 of the hints" in found.message
     assert text not in repr(found)
-    assert texts.secret(saying(subject, text), CurateSettings(secrets="keep")) is None
+    assert personal.secret(saying(subject, text), CurateSettings(secrets="keep")) is None
 
 
 @pytest.mark.parametrize(
     "text", ["AKIA", "ghp_short", "-----BEGIN CERTIFICATE-----", "a" * 64, "sk-learn is nice"]
 )
 def test_what_only_looks_like_a_secret_is_none(subject, text):
-    assert texts.secret(saying(subject, text), CurateSettings()) is None
+    assert personal.secret(saying(subject, text), CurateSettings()) is None
 
 
 def test_words_of_code_and_links_dont_make_a_statement_longer(subject):
@@ -140,3 +143,243 @@ def test_who_opted_out_isnt_mined(quarry: Quarry, tmp_path):  # noqa: F811
     path.write_text("acme\n")
     with pytest.raises(InputError, match="'acme' is neither"):
         check_policy(CurateSettings(opt_out=path))
+
+
+# --- pull requests by their record -------------------------------------------------------------------
+
+
+def pull(title="Fix it", **more) -> PullRecord:
+    sha = CommitSha("a" * 40)
+    return PullRecord(
+        repo=RepoRef(owner="acme", name="widgets"),
+        number=7,
+        merge_kind=MergeKind.MERGE,
+        merge_commit=sha,
+        base_commit=sha,
+        title=title,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    "author, is_bot, dropped",
+    [
+        ("dependabot[bot]", None, True),
+        ("app/renovate", None, True),
+        ("acme-bot", None, True),
+        ("pyup-bot", None, True),
+        ("someone", True, True),
+        (None, True, True),
+        ("acme-bot", False, False),
+        ("abbott", None, False),
+        ("robothead", None, False),
+        ("ghost", None, False),
+        (None, None, False),
+    ],
+)
+def test_programs_are_told_by_githubs_word_or_by_their_names(author, is_bot, dropped):
+    record = pull(author=author, author_is_bot=is_bot)
+    found = pulls.by_bot(record, CurateSettings())
+    assert (found is not None and found.code is RejectCode.BOT) is dropped
+    assert pulls.by_bot(record, CurateSettings(bots="keep")) is None
+
+
+@pytest.mark.parametrize(
+    "title, dropped",
+    [
+        ("Bump requests from 2.0 to 2.1", True),
+        ("build(deps-dev): bump black from 22.1 to 22.3 in /docs", True),
+        ("Update dependency numpy to v1.24", True),
+        ("Update pytest requirement from <7 to <8", True),
+        ("[pre-commit.ci] pre-commit autoupdate", True),
+        (":arrow_up: Upgrade Sphinx to 5.0", False),
+        ("Update all dependencies", True),
+        ("chore(deps): lock file maintenance", True),
+        ("[Snyk] Security upgrade pillow from 9 to 10", True),
+        ("Update the documentation to 2 columns", False),
+        ("Bump into walls no longer", False),
+        ("Fix dependency resolution", False),
+        ("Upgrade path for old configs", False),
+        (None, False),
+    ],
+)
+def test_moves_of_versions_are_told_by_their_titles(title, dropped):
+    found = pulls.dependency_update(pull(title), CurateSettings())
+    assert (found is not None) is dropped
+    if found:
+        assert title in found.message
+    assert pulls.dependency_update(pull(title), CurateSettings(dependency_updates="keep")) is None
+
+
+def test_a_label_tells_a_move_of_versions():
+    assert pulls.dependency_update(pull(labels=("Dependencies",)), CurateSettings()) is not None
+    assert pulls.dependency_update(pull(labels=("bug",)), CurateSettings()) is None
+
+
+@given(st.text(max_size=80))
+def test_any_title_is_judged_without_an_exception(title):
+    pulls.dependency_update(pull(title), CurateSettings())
+
+
+def test_release_that_brings_others_names_them_and_they_stay(quarry: Quarry):  # noqa: F811
+    start = quarry.tip
+    tip = quarry.upstream.commit(BASE | FIX, parents=(start,), at=quarry.clock + 10, message="fix")
+    merged = quarry.upstream.commit(
+        BASE | FIX,
+        parents=(start, tip),
+        at=quarry.clock + 20,
+        message="Merge pull request #60 from x/fix\n\nFix a",
+    )
+    quarry.upstream.commit(
+        BASE | FIX,
+        parents=(start, merged),
+        at=quarry.clock + 30,
+        message="Merge pull request #61 from acme/develop\n\nRelease 2.0",
+    )
+    outcomes = quarry.outcomes()
+    assert outcomes["acme__widgets-61"].code is RejectCode.BRINGS_OTHERS
+    assert outcomes["acme__widgets-61"].evidence == ("brings=#60",)
+    assert isinstance(outcomes["acme__widgets-60"], Accepted)
+
+
+# --- personal data -----------------------------------------------------------------------------------
+
+CARD = "4539 1488 0343 6467"
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("mail jane.doe@acme-widgets.org please", "e-mail address"),
+        ("File /home/janedoe/src/a.py", "home folder"),
+        (r"C:\Users\janedoe\src", "home folder"),
+        ("phone: +49 170 1234567", "telephone number"),
+        (f"card {CARD}", "payment card"),
+    ],
+)
+def test_personal_data_is_told_and_taken_out_and_never_repeated(subject, text, kind):
+    given = saying(subject, f"It fails.\n{text}", hints=text)
+    found = personal.personal_data(given, CurateSettings(personal_data="drop"))
+    assert found.code is RejectCode.PERSONAL_DATA
+    assert f"{kind} in line 2 of the statement" in found.message
+    assert "janedoe" not in repr(found)
+    assert personal.personal_data(given, CurateSettings()) is None
+    statement, flags = personal.redacted(given.candidate.statement, CurateSettings(personal_data="redact"))
+    assert flags == (personal.PERSONAL_DATA_REMOVED,)
+    assert f"[{kind} removed]" in statement.text
+    assert f"[{kind} removed]" in statement.hints
+    again = saying(subject, statement.text, statement.hints)
+    assert personal.personal_data(again, CurateSettings(personal_data="drop")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user@example.com",
+        "git@github.com:acme/widgets.git",
+        "pytest@7.1.2",
+        "/home/user/a",
+        "/home/runner/work/a",
+        "1+noreply@users.noreply.github.com",
+        "@decorator.method",
+        "4242 4242 4242 4242",
+        "1234 5678 9012 3456",
+        "numpy 1.2.3.4",
+        "https://user@host.org/x",
+    ],
+)
+def test_examples_and_code_are_no_personal_data(subject, text):
+    assert personal.personal_data(saying(subject, text), CurateSettings(personal_data="drop")) is None
+
+
+def test_secret_is_taken_out_where_the_policy_says_so(subject):
+    given = saying(subject, f"It fails with {KEY} here").candidate.statement
+    statement, flags = personal.redacted(given, CurateSettings(secrets="redact"))
+    assert statement.text == "It fails with [AWS access key removed] here"
+    assert flags == (personal.SECRET_REMOVED,)
+    assert personal.redacted(given, CurateSettings()) == (given, ())
+
+
+@given(st.lists(st.sampled_from(["a@b.org", " ", "/home/jane/x", KEY, "\n", CARD, "text"]), max_size=12))
+def test_what_is_left_after_taking_out_is_the_text_around(parts):
+    text = "".join(parts)
+    kinds = personal._SECRETS + personal._PERSONAL
+    left = personal._without(text, kinds)
+    assert not list(personal._found(left, kinds))
+    if not list(personal._found(text, kinds)):
+        assert left == text
+
+
+def test_policy_that_redacts_keeps_the_candidate_and_flags_it(quarry: Quarry):  # noqa: F811
+    quarry.add(f"Fix a (#1)\n\nIt failed with {KEY}.", BASE | FIX)
+    outcome = quarry.outcomes(CurateSettings(secrets="redact"))["acme__widgets-1"]
+    assert personal.SECRET_REMOVED in outcome.value.flags
+    assert KEY not in repr(outcome)
+    assert quarry.outcomes()["acme__widgets-1"].code is RejectCode.SECRET
+
+
+# --- length, language, health ------------------------------------------------------------------------
+
+GERMAN = (
+    "Der Fehler tritt auf, wenn man ein Konto mit dem alten Format lädt und die Summe nicht stimmt. Das ist so, "
+    "weil der Betrag im Feld nicht gerundet wird, und die Anzeige wird dann auch nicht aktualisiert."
+)
+ENGLISH = (
+    "The error occurs when you load an account that has the old format and the sum is wrong. This is because the "
+    "amount in the field is not rounded, and the display will not be updated in that case."
+)
+
+
+@pytest.mark.parametrize(
+    "text, dropped", [(GERMAN, True), (ENGLISH, False), ("Das ist kurz.", False), ("", False)]
+)
+def test_another_language_is_told_by_its_small_words(subject, text, dropped):
+    found = texts.other_language(saying(subject, text), CurateSettings(english_only=True))
+    assert (found is not None) is dropped
+    if found:
+        assert found.code is RejectCode.OTHER_LANGUAGE
+        assert "German" in found.message
+    assert texts.other_language(saying(subject, text), CurateSettings()) is None
+
+
+def test_very_long_statement_is_dropped_if_asked(subject):
+    given = saying(subject, "word " * 11)
+    assert (
+        texts.long_statement(given, CurateSettings(max_statement_words=10)).code is RejectCode.LONG_STATEMENT
+    )
+    assert texts.long_statement(given, CurateSettings(max_statement_words=11)) is None
+    assert texts.long_statement(given, CurateSettings()) is None
+
+
+@pytest.mark.parametrize(
+    "wanted, known, dropped",
+    [
+        ({"ci": True}, Health(has_ci=False), True),
+        ({"ci": True}, Health(has_ci=True), False),
+        ({"ci": True, "tests": True, "stars": 5, "pulls_a_year": 5}, Health(), False),
+        ({"tests": True}, Health(has_tests=False), True),
+        ({"stars": 5}, Health(stars=4), True),
+        ({"pulls_a_year": 5}, Health(pulls_a_year=4), True),
+        ({}, Health(has_ci=False, has_tests=False, stars=0, pulls_a_year=0), False),
+    ],
+)
+def test_health_is_asked_for_and_the_unknown_drops_nothing(subject, wanted, known, dropped):
+    given = dataclasses.replace(subject, health=known)
+    settings = parse_settings({"curate": {"health": wanted}}).curate
+    found = repository.health(given, settings)
+    assert (found is not None and found.code is RejectCode.REPOSITORY_HEALTH) is dropped
+
+
+def test_health_is_read_from_the_tree_and_the_history(quarry: Quarry):  # noqa: F811
+    quarry.add("Fix a (#1)", BASE | FIX)
+    without_ci = parse_settings({"curate": {"health": {"ci": True, "tests": True}}}).curate
+    rejected = quarry.outcomes(without_ci)["acme__widgets-1"]
+    assert rejected.evidence == ("it has no CI configuration at the base commit",)
+    ci = {b".github/workflows/test.yml": b"on: push\n"}
+    quarry.add("Add CI", BASE | FIX | ci)
+    quarry.add("Fix b (#2)", BASE | ci)
+    assert isinstance(quarry.outcomes(without_ci)["acme__widgets-2"], Accepted)
+    few = parse_settings({"curate": {"health": {"pulls_a_year": 2}}}).curate
+    outcomes = quarry.outcomes(few)
+    assert outcomes["acme__widgets-1"].code is RejectCode.REPOSITORY_HEALTH
+    assert isinstance(outcomes["acme__widgets-2"], Accepted)

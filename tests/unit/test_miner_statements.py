@@ -1,19 +1,23 @@
 """The first version of a problem statement: words of people, never the change itself."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.sources.issues import Comment, KnownIssue
 from miner.statements import (
     DIFF_REMOVED,
+    EDIT_NOT_UNDONE,
+    EDIT_UNDONE,
     FROM_COMMITS,
+    ISSUE_AFTER_FIX,
     statement_from_issues,
     statement_from_messages,
     without_diffs,
 )
-from swequarry.records import CommitSha, MergeKind, PullRecord, RepoRef, StatementKind
+from swequarry.records import CommitSha, MergeKind, PullRecord, RepoRef, StatementKind, TextVersion
 
 DIFF = """\
 diff --git a/f.py b/f.py
@@ -105,8 +109,68 @@ def test_issues_come_in_the_order_of_links_and_hints_only_from_before_the_fix():
         ),
         KnownIssue(number=2, title="Two", body=""),
     ]
-    statement = statement_from_issues(issues, begun)
+    statement, flags = statement_from_issues(issues, begun)
     assert statement.text == "Nine\nbody 9\n\nTwo"
     assert statement.hints == "early"
     assert statement.issue_numbers == (9, 2)
-    assert statement_from_issues(issues, None).hints == ""
+    assert flags == ()
+    assert statement_from_issues(issues, None)[0].hints == ""
+
+
+BEGUN = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def day(number: int) -> datetime:
+    return BEGUN + timedelta(days=number)
+
+
+def edited(now: str, *versions: tuple[int, str | None], created: int = -9, **more) -> KnownIssue:
+    told = tuple(TextVersion(at=day(at), text=text) for at, text in versions)
+    return KnownIssue(number=1, title="T", body=now, body_versions=told, created_at=day(created), **more)
+
+
+@pytest.mark.parametrize(
+    "issue, body, flags",
+    [
+        (edited("now"), "now", ()),
+        (edited("now", (-9, "first"), (-2, "now")), "now", ()),
+        (
+            edited("solved by x = 1", (-9, "first"), (-2, "asked"), (3, "solved by x = 1")),
+            "asked",
+            (EDIT_UNDONE,),
+        ),
+        (edited("b", (5, "b"), (-9, "a")), "a", (EDIT_UNDONE,)),
+        (edited("now", (-9, None), (3, "now")), "now", (EDIT_NOT_UNDONE,)),
+        (edited("now", (1, "first"), (3, "now"), created=1), "first", (ISSUE_AFTER_FIX, EDIT_UNDONE)),
+        (KnownIssue(number=1, title="T", body="b", edited_at=day(1)), "b", (EDIT_NOT_UNDONE,)),
+        (KnownIssue(number=1, title="T", body="b", edited_at=day(-1)), "b", ()),
+    ],
+)
+def test_statement_is_what_the_issue_said_when_the_fix_was_begun(issue, body, flags):
+    statement, told = statement_from_issues([issue], BEGUN)
+    assert (statement.text, told) == (f"T\n{body}", flags)
+
+
+def test_title_that_was_rewritten_after_the_fix_is_taken_back():
+    titles = (TextVersion(at=day(-9), text="Crash"), TextVersion(at=day(2), text="Use == in f()"))
+    issue = KnownIssue(number=1, title="Use == in f()", body="b", title_versions=titles)
+    assert statement_from_issues([issue], BEGUN)[0].text == "Crash\nb"
+
+
+def test_comment_that_was_edited_after_the_fix_is_no_hint():
+    comments = (
+        Comment(text="answer", created_at=day(-2), edited_at=day(1)),
+        Comment(text="early", created_at=day(-2), edited_at=day(-1)),
+    )
+    assert (
+        statement_from_issues([KnownIssue(number=1, body="b", comments=comments)], BEGUN)[0].hints == "early"
+    )
+
+
+@pytest.mark.parametrize("body", ["", None, "  \n", "<!-- say what -->", "### Steps\n\n_No response_\n"])
+def test_title_alone_is_no_statement_unless_the_policy_says_so(body):
+    issue = KnownIssue(number=1, title="Crash", body=body)
+    assert statement_from_issues([issue], BEGUN, title_alone=False)[0].text == ""
+    assert statement_from_issues([issue], BEGUN)[0].text.startswith("Crash")
+    other = KnownIssue(number=2, title="Two", body="words")
+    assert "Crash" in statement_from_issues([issue, other], BEGUN, title_alone=False)[0].text
