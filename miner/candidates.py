@@ -75,6 +75,13 @@ def judge_change(
     return next((reject(code, message, paths) for holds, code, message, paths in rules if holds), None)
 
 
+def judge_paths(changes: Sequence[ChangedPath], settings: CurateSettings) -> Rejected | None:
+    """Say why a change can't become a candidate, before anything but its paths is known."""
+    tests = test_paths(changes)
+    gold = tuple(path for path in touched(changes) if path not in set(tests))
+    return judge_change(changes, tests, gold, settings)
+
+
 def judge_size(test_patch: bytes, gold_patch: bytes, settings: CurateSettings) -> Rejected | None:
     """Say whether a patch is larger than the settings allow; None where none is."""
     for name, patch in (("gold", gold_patch), ("test", test_patch)):

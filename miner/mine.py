@@ -13,8 +13,11 @@ from miner.candidates import PutBlob
 from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
 from miner.sources.git import GitSource, PullFilter
+from miner.sources.github import GithubSource, open_client, state_of
+from miner.sources.githubapi.client import GithubClient
+from miner.sources.githubapi.tokens import read_tokens
 from miner.sources.interface import MinedItem, MineUnit
-from miner.sources.issues import read_issues
+from miner.sources.issues import IssueBook, read_issues
 from miner.sources.published import RowFilter, RowsSource
 from swequarry.config import Settings, SourceSettings
 from swequarry.errors import ConfigError, InputError
@@ -83,9 +86,10 @@ def _repositories(source: SourceSettings) -> tuple[RepoRef, ...]:
 
 
 def mine_units(settings: Settings) -> tuple[MineUnit, ...]:
-    """Return the pieces of mining: one per repository for `git`, the file for `rows`.
+    """Return the pieces of mining: one per repository, but for `rows` the file.
 
     Raises:
+        AuthenticationError: the source is `github`, and there is no token for it.
         ConfigError: the settings name no repository or no rows file, a bad one, or no licence.
         InputError: the file of repositories is missing or has bad lines, or a benchmark is missing.
     """
@@ -104,7 +108,19 @@ def mine_units(settings: Settings) -> tuple[MineUnit, ...]:
     repositories = _repositories(source)
     if not repositories:
         raise ConfigError("no repository to mine; set source.repositories or source.repositories_file")
-    return tuple(MineUnit(key=f"git:{repo.full_name}", repo=repo) for repo in repositories)
+    if source.kind == "github":
+        read_tokens()
+    return tuple(MineUnit(key=f"{source.kind}:{repo.full_name}", repo=repo) for repo in repositories)
+
+
+def client_of(settings: Settings, locator: MirrorLocator) -> GithubClient:
+    """Return a client for GitHub whose memory lies beside our clones.
+
+    Raises:
+        AuthenticationError: there is no token.
+        StorageError: the memory can't be opened.
+    """
+    return open_client(settings.source.github, locator.cache.parent)
 
 
 def _file_hash(path: Path | None) -> str:
@@ -133,6 +149,11 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
         digest.update(_file_hash(settings.source.rows).encode("ascii"))
         digest.update(" ".join(repo.full_name for repo in _repositories(settings.source)).encode("utf-8"))
     else:
+        if settings.source.kind == "github":
+            state = state_of(client_of(settings, locator), unit.repo, settings.source.github)
+            digest.update(state.encode("utf-8"))
+            if state.startswith("gone "):
+                return ContentHash(digest.hexdigest())
         repository = locator.locate(unit.repo)
         digest.update(branch_tip(repository, settings.source.branch).encode("ascii"))
         digest.update(repository.git(["for-each-ref", "--format=%(objectname) %(refname)"]))
@@ -193,10 +214,24 @@ def mine_unit(
         )
         yield from rows.items(row_filter)
         return
-    repository = locator.locate(unit.repo)
     issues = read_issues(source.issues, unit.repo) if source.issues else None
     for problem in issues.problems if issues else ():
         remark(problem)
+    chosen = PullFilter(since=since, until=until, numbers=numbers, limit=source.limit)
+    if source.kind == "github":
+        source_of = GithubSource(
+            repo=unit.repo,
+            settings=settings,
+            client=client_of(settings, locator),
+            locator=locator,
+            put_blob=put_blob,
+            policy=policy,
+            issues=issues or IssueBook(),
+            remark=remark,
+        )
+        yield from source_of.items(chosen)
+        return
+    repository = locator.locate(unit.repo)
     pulls = GitSource(
         repository=repository,
         repo=unit.repo,
@@ -207,4 +242,4 @@ def mine_unit(
         policy=policy,
         licences=LicenceReader(repository),
     )
-    yield from pulls.items(PullFilter(since=since, until=until, numbers=numbers, limit=source.limit))
+    yield from pulls.items(chosen)

@@ -33,6 +33,26 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class GithubSettings(Section):
+    """How GitHub's API is asked. Tokens come from the environment: `GITHUB_TOKEN`, `GITHUB_TOKENS`.
+
+    `api` is `https://HOST/api/v3` for a GitHub Enterprise server, `ca_bundle` a PEM file that its certificate
+    is checked with. `batch` is how many pull requests are asked for at once. `longest_wait_s` bounds one wait
+    for a limit, `tries` how often a broken answer is asked for again. Facts that are older than
+    `refresh_hours` are looked at again: None never does, so that the same command gives the same candidates.
+    Repositories that are private, though the token may read them, are refused unless `private` says so.
+    """
+
+    api: str = Field(default="https://api.github.com", pattern=r"^https?://\S+$")
+    ca_bundle: Path | None = None
+    batch: int = Field(default=100, ge=1, le=100)
+    timeout_s: int = Field(default=60, ge=1)
+    longest_wait_s: int = Field(default=3700, ge=1)
+    tries: int = Field(default=10, ge=1)
+    refresh_hours: float | None = Field(default=None, ge=0)
+    private: Literal["refuse", "take"] = "refuse"
+
+
 class SourceSettings(Section):
     """Where candidates come from.
 
@@ -41,7 +61,7 @@ class SourceSettings(Section):
     repository, newest first.
     """
 
-    kind: Literal["git", "rows"] = "git"
+    kind: Literal["git", "github", "rows"] = "git"
     repositories: tuple[str, ...] = ()
     repositories_file: Path | None = None
     rows: Path | None = None
@@ -53,6 +73,7 @@ class SourceSettings(Section):
     limit: int | None = Field(default=None, ge=1)
     pulls: tuple[int, ...] = ()
     branch: str | None = None
+    github: GithubSettings = GithubSettings()
 
 
 def _read_policy(name: str) -> Mapping[str, Any]:

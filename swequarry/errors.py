@@ -121,6 +121,30 @@ class RegistryDeniedError(RegistryError):
     exit_code = ExitCode.AUTH_OR_RATE_LIMIT
 
 
+class SourceError(SwequarryError):
+    """A source of pull requests can't be reached or gives broken answers; the same command may work later."""
+
+    exit_code = ExitCode.PARTIAL
+
+
+class SourceGoneError(SourceError):
+    """What was asked for isn't there: removed, renamed away, private or blocked. Carries the HTTP status."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class SourceRefusedError(SourceError):
+    """A source won't answer this, whenever it's asked."""
+
+
+class AuthenticationError(SwequarryError):
+    """A source wants a token and there is none, or none that it accepts."""
+
+    exit_code = ExitCode.AUTH_OR_RATE_LIMIT
+
+
 class RefusedByPolicyError(SwequarryError):
     """The settings forbid what was asked for."""
 

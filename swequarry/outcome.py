@@ -19,6 +19,8 @@ class RejectCode(StrEnum):
     MALFORMED_ROW = "malformed_row"
     DUPLICATE_ROW = "duplicate_row"
     BAD_TEST_ID = "bad_test_id"
+    REPOSITORY_GONE = "repository_gone"
+    NOT_ON_BRANCH = "not_on_branch"
     NO_LINKED_ISSUE = "no_linked_issue"
     EMPTY_PROBLEM_STATEMENT = "empty_problem_statement"
     BASE_UNREACHABLE = "base_unreachable"
@@ -67,6 +69,8 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.MALFORMED_ROW: "the row isn't valid JSON or lacks a field that every row needs",
     RejectCode.DUPLICATE_ROW: "an earlier row of the same input has the same instance id",
     RejectCode.BAD_TEST_ID: "a listed test id was cut short or isn't a string",
+    RejectCode.REPOSITORY_GONE: "the repository isn't to be had: removed, private, or blocked",
+    RejectCode.NOT_ON_BRANCH: "it was merged, but its merge commit never reached the branch that is mined",
     RejectCode.NO_LINKED_ISSUE: "no issue is linked, and the settings don't allow a statement from commits",
     RejectCode.EMPTY_PROBLEM_STATEMENT: "the linked issues have no text",
     RejectCode.BASE_UNREACHABLE: "the base commit isn't in the repository, nor in its pull request refs",
@@ -119,6 +123,7 @@ class Boundary(StrEnum):
     GIT = "git"
     SANDBOX = "sandbox"
     INDEX = "index"
+    SOURCE = "source"
     STORAGE = "storage"
     WORKER = "worker"
     INTERNAL = "internal"

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from miner.candidates import PutBlob, Split, cutoff_of, split_merged
+from miner.candidates import PutBlob, Split, cutoff_of, judge_paths, split_merged
 from miner.evidence import Timelines, link_pull, say_link
 from miner.health import Activity, health_at
 from miner.licence import LicenceReader
 from miner.policy import Policy
 from miner.sources.dates import is_within
 from miner.sources.guard import git_outcome, guarded
-from miner.sources.interface import MinedItem
+from miner.sources.interface import Informant, MinedItem
 from miner.sources.issues import IssueBook
 from miner.statements import first_moment, statement_from_issues, statement_from_messages
 from miner.variants import NOT_ON_DEFAULT
@@ -21,7 +21,7 @@ from swequarry.git.history import History, MergedPull
 from swequarry.git.netchanges import net_changes
 from swequarry.git.repository import Repository
 from swequarry.git.trees import ChangedPath, TreeWorkbench
-from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
+from swequarry.outcome import Accepted, Boundary, Failed, Outcome, RejectCode, Rejected
 from swequarry.records import Candidate, IssueLink, IssueRecord, PullRecord, RepoRef, Statement, TreeSha
 
 _BATCH = 200
@@ -35,13 +35,14 @@ class PullFilter:
 
     `since` and `until` bound the merge date, both inclusive. `numbers`, where given, names the only ones.
     `limit` ends the walk, newest merge first, when so many were accepted: what was rejected on the way
-    is told, what comes after isn't looked at.
+    is told, what comes after isn't looked at. Those of `absent` are answered for elsewhere.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     numbers: frozenset[int] = frozenset()
     limit: int | None = None
+    absent: frozenset[int] = frozenset()
 
     def chooses(self, pull: PullRecord) -> bool:
         """Whether a pull request is looked at, apart from `limit`."""
@@ -52,7 +53,11 @@ class PullFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitSource:
-    """Makes candidates of one repository's history. `issues` None means that no issue texts were given."""
+    """Makes candidates of one repository's history. `issues` None means that no issue texts were given.
+
+    `informant` is asked about the pull requests that pass by their paths, and about the issues that they
+    name; what it says of issues goes into `issues`.
+    """
 
     repository: Repository
     repo: RepoRef
@@ -62,6 +67,8 @@ class GitSource:
     put_blob: PutBlob
     policy: Policy
     licences: LicenceReader = field(repr=False)
+    informant: Informant | None = None
+    source: str = "git"
     stars: int | None = None
     reported_licence: str | None = None
     timelines: Timelines = field(init=False, repr=False, default_factory=Timelines)
@@ -82,8 +89,11 @@ class GitSource:
         with TreeWorkbench(self.repository) as bench:
             for start in range(0, len(pulls), _BATCH):
                 batch = pulls[start : start + _BATCH]
-                for pull, changes in zip(batch, self._changes(batch), strict=True):
-                    outcome = self._outcome(pull, changes, bench)
+                seen = list(zip(batch, self._changes(batch), strict=True))
+                told = self._told(seen)
+                for pull, changes in seen:
+                    known = told.get(pull.record.number, pull)
+                    outcome = _untold() if known is None else self._outcome(known, changes, bench)
                     yield MinedItem(item=self.repo.instance_id(pull.record.number), outcome=outcome)
                     accepted += isinstance(outcome, Accepted)
                     if chosen.limit is not None and accepted >= chosen.limit:
@@ -92,7 +102,8 @@ class GitSource:
 
     def _not_found(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Answer for pull requests that were asked for by number and aren't in the history."""
-        for number in sorted(chosen.numbers - {pull.record.number for pull in self.history.pulls}):
+        shown = {pull.record.number for pull in self.history.pulls}
+        for number in sorted(chosen.numbers - chosen.absent - shown):
             known = number in self.history.known_pulls
             seen = "its head is here, but its commits aren't on" if known else "nothing names it on"
             yield MinedItem(
@@ -119,6 +130,29 @@ class GitSource:
             return next(net_changes(self.repository, [(old, new)]))
         except GitError as error:
             return error
+
+    def _told(
+        self, seen: Sequence[tuple[MergedPull, tuple[ChangedPath, ...] | GitError]]
+    ) -> dict[int, MergedPull | None]:
+        """Ask the informant about those that can still become candidates; None is one it can't tell of."""
+        informant = self.informant
+        if informant is None:
+            return {}
+        asked = {
+            pull.record.number: pull
+            for pull, changes in seen
+            if pull.rejection is None
+            and not isinstance(changes, GitError)
+            and judge_paths(changes, self.curate) is None
+        }
+        told = informant.pulls([pull.record for pull in asked.values()])
+        if self.issues is not None:
+            named = {
+                ref.number for r in told.values() for ref in r.closing_references or () if ref.repo is None
+            }
+            named |= {link.number for r in told.values() for link in self._links(r) if link.repo is None}
+            self.issues.learn(informant.issues(sorted(named)))
+        return {n: replace(p, record=told[n]) if n in told else None for n, p in asked.items()}
 
     def _outcome(
         self, pull: MergedPull, changes: tuple[ChangedPath, ...] | GitError, bench: TreeWorkbench
@@ -184,7 +218,7 @@ class GitSource:
             repo=self.repo,
             instance_id=self.repo.instance_id(record.number),
             pull_number=record.number,
-            source="git",
+            source=self.source,
             base_commit=record.base_commit,
             base_tree=split.base_tree,
             before_tree=split.before_tree,
@@ -203,6 +237,12 @@ class GitSource:
             licence=replace(self.licences.at(split.base_tree), reported=self.reported_licence),
             flags=tuple(dict.fromkeys(pull.flags + split.flags + flags + _branch_flags(record))),
         )
+
+
+def _untold() -> Failed:
+    return Failed(
+        boundary=Boundary.SOURCE, message="the source gave no usable answer about this pull request alone"
+    )
 
 
 def _branch_flags(pull: PullRecord) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ number is a pull request, as GitHub's issues endpoint does.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +22,13 @@ KnownIssue = IssueRecord
 class IssueBook:
     """The issues of one repository by number, and the lines of the file that couldn't be used."""
 
-    issues: Mapping[int, KnownIssue] = field(default_factory=dict)
+    issues: MutableMapping[int, KnownIssue] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+
+    def learn(self, found: Mapping[int, KnownIssue]) -> None:
+        """Add issues; those that are known stay as they are."""
+        for number, issue in found.items():
+            self.issues.setdefault(number, issue)
 
 
 class _BadIssueError(Exception):

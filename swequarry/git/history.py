@@ -9,9 +9,10 @@ Base commit: the first parent for merge and squash; for a rebase of k commits th
 a nearby commit: where the base can't be told the pull request is rejected, with what was seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from swequarry.errors import ObjectMissingError, RepositoryError
 from swequarry.git.commitlog import Commit, Lines, draw_lines, read_commits
@@ -35,6 +36,7 @@ class MergedPull:
     and `begun_at` when the first of its commits was written. `rejection` says why no base can be told,
     or that it was reverted; the record then holds what is known. `flags`: `other_branch` (merged into
     another line of the repository, which reached this one), `found_by_ref` (no message names it),
+    `found_by_source` (nor any ref: its source said where it landed),
     `partly_reverted`, `is_revert`, `rebased_with_changes`, `merged_with_more_commits`.
     """
 
@@ -59,6 +61,18 @@ class History:
     pulls: tuple[MergedPull, ...]
     known_pulls: frozenset[int] = frozenset()
     untraced: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landed:
+    """Where a source says that a pull request was merged; `commit_count` None is unknown."""
+
+    commit: CommitSha
+    commit_count: int | None = None
+
+
+AskLanded: TypeAlias = Callable[[Sequence[int], bool], Mapping[int, Landed]]
+"""Told which pull requests left no trace, and whether all are known; says which landed where."""
 
 
 def branch_tip(repository: Repository, branch: str | None) -> CommitSha:
@@ -173,10 +187,13 @@ def _proven_rebases(
     ]
 
 
-def merged_pulls(repository: Repository, repo: RepoRef, branch: str | None = None) -> History:
+def merged_pulls(
+    repository: Repository, repo: RepoRef, branch: str | None = None, ask_landed: AskLanded | None = None
+) -> History:
     """Find every merged pull request that reaches a branch (None: HEAD); one entry per number.
 
-    Reads commits and refs only: a few seconds for a hundred thousand commits.
+    Reads commits and refs only: a few seconds for a hundred thousand commits. `ask_landed` helps out where
+    neither messages nor refs show a pull request.
 
     Raises:
         RepositoryError: there is no such branch.
@@ -195,7 +212,14 @@ def merged_pulls(repository: Repository, repo: RepoRef, branch: str | None = Non
     )
     releases = find_releases(commits, tip, pull_merges, repo.owner, frozenset(refs.heads))
     lines = draw_lines(commits, tip, pull_merges - releases.keys())
-    claims = _proven_rebases(repository, list(Recogniser(lines, refs, unmerged).run()), unmerged)
+    recogniser = Recogniser(lines, refs, unmerged)
+    found = list(recogniser.run())
+    if ask_landed is not None:
+        silent = sorted(refs.heads.keys() - recogniser.claims.keys())
+        for number, landed in sorted(ask_landed(silent, recogniser.complete).items()):
+            claim = recogniser.claim_landed(number, landed.commit, landed.commit_count)
+            found += [claim] if claim else []
+    claims = _proven_rebases(repository, found, unmerged)
     landings = [Landing(number=c.number, commit=c.at, commits=c.own) for c in claims]
     reverts = find_reverts(lines, landings)
     claims.sort(key=lambda c: (c.at.position, -c.number))

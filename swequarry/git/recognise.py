@@ -13,6 +13,8 @@ from swequarry.git.subjects import PullMention, merged_by_merge, merged_by_squas
 from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import CommitSha, MergeKind
 
+FOUND_BY_SOURCE = "found_by_source"
+"""Flag: neither a message nor a ref shows where the pull request landed; its source said so."""
 _COMPLETE_SHARE = 0.5
 _MAX_FORWARDED = 1000
 
@@ -74,6 +76,29 @@ class Recogniser:
     def _add(self, claim: Claim) -> None:
         self.claims[claim.number] = claim
         self._numbers_at[claim.at.sha].append(claim.number)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the clone has the refs of (nearly) all pull requests."""
+        return self._complete
+
+    def claim_landed(self, number: int, landed: CommitSha, commit_count: int | None) -> Claim | None:
+        """Claim a commit for a pull request because its source says that it landed there; None: not here.
+
+        A commit with one parent is a squash, or the last of so many rebased ones; the head tells which.
+        """
+        at = self.lines.commits.get(landed)
+        if at is None or number in self.claims or landed not in self.lines.owner:
+            return None
+        claim = self._landed(number, at, self._mention(at))
+        head = self.unmerged.get(self.refs.heads.get(number, CommitSha("")))
+        if len(at.parents) == 1 and claim.kind is MergeKind.SQUASH and commit_count != 1:
+            copied = head is not None and head.message.strip() == at.message.strip()
+            if head is None or copied:
+                claim = replace(claim, base=None, rejection=_start_unknown(at))
+        claim = replace(claim, flags=(FOUND_BY_SOURCE, *claim.flags))
+        self._add(claim)
+        return claim
 
     # --- by message ----------------------------------------------------------------------------------
 
@@ -189,6 +214,14 @@ def _together(numbers: Sequence[int]) -> Rejected:
         code=RejectCode.MERGED_TOGETHER,
         message=f"one commit brought {named}; which change belongs to which can't be told",
         evidence=tuple(f"merged_with=#{number}" for number in numbers),
+    )
+
+
+def _start_unknown(at: Commit) -> Rejected:
+    return Rejected(
+        code=RejectCode.BASE_UNKNOWN,
+        message=f"it ends at {at.sha}, squashed or rebased: where it began can't be told without its head",
+        evidence=(f"merge_commit={at.sha}",),
     )
 
 

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from swequarry.errors import (
+    AuthenticationError,
     DiskFullError,
     GitError,
     IndexUnavailableError,
     PatchError,
     RepositoryError,
     SandboxError,
+    SourceError,
     StorageError,
 )
 from swequarry.ledger.attempts import AttemptEnd, AttemptStatus
@@ -93,6 +95,8 @@ _BOUNDARIES: tuple[tuple[type[Exception], Boundary], ...] = (
     (RepositoryError, Boundary.GIT),
     (SandboxError, Boundary.SANDBOX),
     (IndexUnavailableError, Boundary.INDEX),
+    (SourceError, Boundary.SOURCE),
+    (AuthenticationError, Boundary.SOURCE),
     (StorageError, Boundary.STORAGE),
 )
 
