@@ -14,10 +14,13 @@ from swequarry.records import sha256_hex
 from testwriter.interface import Proposal, Prove, Subject
 from testwriter.subjects import new_path
 from testwriter.writers.markdown import Block, IssueText, Span, raised_in, read_issue
+from testwriter.writers.measure import Probe
 from testwriter.writers.resolve import Names, missing_imports, names_of
 from testwriter.writers.snippets import Step, read_snippet
 
-_CODE = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "python-repl", "pytb", "console"})
+_CODE = frozenset(
+    {"", "python", "py", "python3", "py3", "pycon", "ipython", "python-repl", "pytb", "console"}
+)
 _EXPECTS = re.compile(
     r"\b(?:expect|should|correct|desired|want|ought|would like|instead|must|fine|works|right)", re.IGNORECASE
 )
@@ -67,6 +70,35 @@ class IssueWriter:
                 evidence=(idea.quote[:_LONG],),
                 public=True,
             )
+
+
+def shown_values(subject: Subject) -> Iterator[Probe]:
+    """Yield the expressions that an issue shows, with what leads to them: their values can be measured."""
+    issue, names = read_issue(f"{subject.title}\n\n{subject.statement}"), names_of(subject)
+    found: dict[tuple[str, str], str] = {}
+    for block in issue.blocks:
+        steps = _without_errors(_steps(block))
+        for number, step in enumerate(steps):
+            value = step.value or _assigned(step.source)
+            if value is not None:
+                found.setdefault((_sources(steps[:number]), value), block.text)
+    for span in issue.spans:
+        call = _call(span.code)
+        if call is not None:
+            found.setdefault(("", call), span.sentence)
+    for (setup, value), quote in found.items():
+        try:
+            lines = missing_imports(f"{setup}\n{value}", names)
+        except SyntaxError:
+            continue
+        if lines is not None:
+            yield Probe(imports=tuple(lines), setup=setup, value=value, quote=quote)
+
+
+def _assigned(source: str) -> str | None:
+    """Return what a plain assignment gives to its name."""
+    node = ast.parse(source).body[0]
+    return ast.unparse(node.value) if isinstance(node, ast.Assign) else None
 
 
 def may_reproduce(statement: str, title: str = "") -> bool:

@@ -9,7 +9,9 @@ from markdown_it.token import Token
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TRACEBACK = re.compile(r"^\s*(?:\S.*: )?Traceback \(most recent call last\)", re.MULTILINE)
-_CLASS = re.compile(r"^\s*(?:E\s+)?((?:\w+\.)*([A-Z]\w*(?:Error|Exception|Warning|Exit|Iteration|Interrupt|Failure)))\b")
+_CLASS = re.compile(
+    r"^\s*(?:E\s+)?((?:\w+\.)*([A-Z]\w*(?:Error|Exception|Warning|Exit|Iteration|Interrupt|Failure)))\b"
+)
 _NAMED = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Iteration|Interrupt|Failure))\b")
 
 

@@ -1,4 +1,4 @@
-"""Find the imports that a pasted piece of code leaves out, by what the files of the base import and define."""
+"""Find the imports that a pasted piece of code leaves out, by what files of the base import and define."""
 
 import ast
 import builtins

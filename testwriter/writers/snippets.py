@@ -54,7 +54,9 @@ def _session(text: str) -> Iterator[Step]:
         yield from steps[:-1]
         for step in steps[-1:]:
             shown = "\n".join(output).strip()
-            yield Step(source=step.source, value=step.value, printed=step.printed, output=shown or step.output)
+            yield Step(
+                source=step.source, value=step.value, printed=step.printed, output=shown or step.output
+            )
 
 
 def _script(text: str) -> Iterator[Step]:
