@@ -78,8 +78,8 @@ def _lines(writing: Writing, observed: Mapping[str, Any], made: list[str]) -> It
     yield from (f"written: {path}" for path in made)
 
 
-@group.command()
-def tests(
+@group.command("tests")
+def show_tests(
     item: Item, *, export: ExportTests = None, workspace: Workspace_ = None, as_json: Json = False
 ) -> int:
     """Show a task's hidden tests: who wrote each, its proof, what it rejects.

@@ -104,11 +104,9 @@ def _strength_of(house: House, item: str) -> Strength | None:
     task = Task.from_json(ending.outcome.value)
     if not task.verifier.added:
         return task.strength
-    found = [
-        Strength.from_json(value)
-        for _, value in accepted_of_stage(house.workspace.ledger, "strength", item=item)
-    ]
-    return found[0] if found else None
+    ledger = house.workspace.ledger
+    found = [Strength.from_json(value) for _, value in accepted_of_stage(ledger, "strength", item=item)]
+    return next((one for one in found if one.content_hash() != task.provenance.strength), None)
 
 
 def export_tests(
@@ -117,16 +115,11 @@ def export_tests(
     """Write test files below a folder, where they lie in the checkout; return what was written.
 
     Raises:
-        InputError: the folder can't be written.
-        StorageError: a file isn't in the blob store.
+        StorageError: a file can't be written, or isn't in the blob store.
     """
     made = []
     for file in files:
         target = on_disk(folder, file.path.encode())
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, get_blob(file.content))
-        except OSError as error:
-            raise InputError(f"{target} can't be written: {error.strerror}; name another folder") from error
+        write_whole(target, get_blob(file.content))
         made.append(target)
     return made
