@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.strength import in_turn
+from benchmarks.strength import in_turn, measured
 from swequarry.config import Settings
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import SwequarryError
@@ -32,7 +32,7 @@ from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.testwriter import WRITERS
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import BlobHash, Perturbation, Task, TestOutcome
+from swequarry.records import BlobHash, Perturbation, Strength, Task, TestOutcome
 from swequarry.verify.candidate import Case, overlaid
 from swequarry.verify.perturbations import Clock, conditions, find_clock
 from swequarry.verify.rig import Rig
@@ -129,7 +129,7 @@ def _against_survivors(house: House, rig: CountedRig, task: Task, case: Case, cl
         base=case.base,
         before=case.before,
         after=case.after,
-        strength=task.strength,
+        strength=_strength(house, task),
     )
     subject = subject_of(rig.bench, given, rig.get_blob)
     wanting = wanting_of(rig, given, subject)
@@ -142,6 +142,14 @@ def _against_survivors(house: House, rig: CountedRig, task: Task, case: Case, cl
     _hear_all(engine, stand, WRITERS)
     kills = {diff for _, proof in engine.added for diff in proof.kills}
     return {"survivors": survivors, "kills": len(kills), **_told(engine)}
+
+
+def _strength(house: House, task: Task) -> Strength | None:
+    """Return the strength of a task's own tests, which is measured where the run didn't."""
+    if task.strength is not None and not task.verifier.added:
+        return task.strength
+    found = measured(house, task, 1)
+    return Strength.from_json(found["strength"]) if "strength" in found else None
 
 
 def _hear_all(engine: Engine, stand: Stand, writers: Sequence[tuple[str, Callable[[Stand], Writer]]]) -> None:

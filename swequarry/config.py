@@ -302,7 +302,7 @@ class StrengthSettings(Section):
     budget_s: int = Field(default=150, ge=1)
 
 
-class TestWriterSettings(Section):
+class WritingSettings(Section):
     """Tests that are written beside those of the pull request, each proven by runs before it enters.
 
     With `tasks_without_tests` pull requests that bring no test become candidates where their issue shows
@@ -367,7 +367,7 @@ class Settings(Section):
     stability: StabilitySettings = StabilitySettings()
     checks: ChecksSettings = ChecksSettings()
     strength: StrengthSettings = StrengthSettings()
-    testwriter: TestWriterSettings = TestWriterSettings()
+    testwriter: WritingSettings = WritingSettings()
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
     policy: PolicySettings = PolicySettings()

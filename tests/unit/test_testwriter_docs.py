@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from swequarry.config import TestWriterSettings
+from swequarry.config import WritingSettings
 from testwriter.proof.codes import MEANINGS, Refusal
 
 PAGE = (Path(__file__).parents[2] / "docs" / "testwriter.md").read_text(encoding="utf-8")
@@ -19,5 +19,5 @@ def test_page_has_every_code_with_its_meaning_and_no_other():
 
 def test_page_has_every_setting_with_its_default():
     said = dict(re.findall(r"^\| `testwriter\.(\w+)` \| (\w+) \|", PAGE, re.MULTILINE))
-    known = {name: str(field.default).lower() for name, field in TestWriterSettings.model_fields.items()}
+    known = {name: str(field.default).lower() for name, field in WritingSettings.model_fields.items()}
     assert said == known
