@@ -1,10 +1,18 @@
 """Candidates from a clone or mirror: one item for each of its merged pull requests, newest merge first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from miner.candidates import PutBlob, Split, cutoff_of, judge_paths, split_merged
+from miner.candidates import (
+    PutBlob,
+    Split,
+    cutoff_of,
+    judge_paths,
+    judge_statement,
+    never,
+    split_merged,
+)
 from miner.evidence import Timelines, link_pull, say_link
 from miner.health import Activity, health_at
 from miner.licence import LicenceReader
@@ -57,6 +65,7 @@ class GitSource:
 
     `informant` is asked about the pull requests that pass by their paths, and about the issues that they
     name; what it says of issues goes into `issues`.
+    `writable` says of a statement whether a test could be written from it, where the pull request has none.
     """
 
     repository: Repository
@@ -67,6 +76,7 @@ class GitSource:
     put_blob: PutBlob
     policy: Policy
     licences: LicenceReader = field(repr=False)
+    writable: Callable[[str], bool] = never
     informant: Informant | None = None
     source: str = "git"
     stars: int | None = None
@@ -77,6 +87,10 @@ class GitSource:
     def __post_init__(self) -> None:
         """Index the history once."""
         object.__setattr__(self, "activity", Activity(self.history))
+
+    @property
+    def _testless(self) -> bool:
+        return self.writable is not never
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Yield one item for every pull request that the filter chooses; none raises for itself.
@@ -143,7 +157,7 @@ class GitSource:
             for pull, changes in seen
             if pull.rejection is None
             and not isinstance(changes, GitError)
-            and judge_paths(changes, self.curate) is None
+            and judge_paths(changes, self.curate, testless=self._testless) is None
         }
         told = informant.pulls([pull.record for pull in asked.values()])
         if self.issues is not None:
@@ -169,13 +183,17 @@ class GitSource:
         objection = self.policy.judge_pull(pull.record)
         if objection is not None:
             return objection
-        split = split_merged(bench, pull.base_tree, pull.merged_tree, changes, self.curate)
+        split = split_merged(
+            bench, pull.base_tree, pull.merged_tree, changes, self.curate, testless=self._testless
+        )
         if isinstance(split, Rejected):
             return split
         links = self._links(pull.record)
         stated = self._statement(pull, links)
         if isinstance(stated, Rejected):
             return stated
+        if rejected := judge_statement(split, stated[0], self.writable):
+            return rejected
         candidate = self._candidate(pull, split, links, *stated)
         year = self.activity.in_the_year_up_to(candidate.merged_at)
         health = health_at(self.repository, split.base_tree, self.curate.health, year, self.stars)

@@ -55,8 +55,10 @@ from swequarry.records.world import (
     Snapshot,
     SubmoduleFiles,
 )
+from swequarry.records.written import AddedTest, RefusedTest, TestOrigin, Writing
 
 __all__ = [
+    "AddedTest",
     "AnswerKind",
     "AnswerPlace",
     "BlobHash",
@@ -92,6 +94,7 @@ __all__ = [
     "QuarantinedTest",
     "Recipe",
     "Record",
+    "RefusedTest",
     "RepoRef",
     "Seal",
     "Snapshot",
@@ -103,6 +106,7 @@ __all__ = [
     "SubmoduleFiles",
     "Task",
     "TestId",
+    "TestOrigin",
     "TestOutcome",
     "TestReport",
     "TestResult",
@@ -113,6 +117,7 @@ __all__ = [
     "UnstableReason",
     "Verification",
     "Verifier",
+    "Writing",
     "WrongFix",
     "WrongFixKind",
     "canonical_json",
