@@ -15,6 +15,7 @@ from swequarry.errors import (
     DiskFullError,
     GitError,
     IndexUnavailableError,
+    ModelUnavailableError,
     PatchError,
     RepositoryError,
     SandboxError,
@@ -93,6 +94,7 @@ _BOUNDARIES: tuple[tuple[type[Exception], Boundary], ...] = (
     (RepositoryError, Boundary.GIT),
     (SandboxError, Boundary.SANDBOX),
     (IndexUnavailableError, Boundary.INDEX),
+    (ModelUnavailableError, Boundary.MODEL),
     (StorageError, Boundary.STORAGE),
 )
 
