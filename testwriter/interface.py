@@ -19,8 +19,8 @@ class Proposal:
 
     `path` is where it would lie, relative to the checkout, of a file that no tree of the task has; `text` is
     the file. `method` names the way that it was made (`issue_code`, `doctest_session`, `neighbour`,
-    `differential`, `model:reproduction`), `evidence` is where it came from: quoted spans, node ids. A `public`
-    one shows nothing that the statement doesn't show, so a solver may have it.
+    `differential`, `model:reproduction`), `evidence` is where it came from: quoted spans, node ids. One that
+    is `public` shows nothing that the statement doesn't show, so a solver may have it.
     """
 
     path: str
@@ -84,11 +84,11 @@ class Subject:
     """What a writer may see of a task; None where it may not see it.
 
     `title` and `statement` are the issue's words. `paths` are the files of the base tree, `read` gives the
-    bytes of one (None where there is none). `base_names` are all identifiers that the Python files of the base
-    tree hold. `gold_patch` is the fix, `after` reads a file of the tree after it, and `upstream_tests`
+    bytes of one (None where there is none). `base_names` are all identifiers that the Python files of the
+    base tree hold. `gold_patch` is the fix, `after` reads a file of the tree after it, and `upstream_tests`
     are the pull request's own test files after it (path, text): all three are hidden from who writes a
-    reproduction from the issue alone. `survivors` are wrong fixes that want a test. `framework` is `pytest` or
-    `unittest`; `folder` is where a new test file belongs, so that the project's own collection finds it.
+    reproduction from the issue alone. `survivors` are wrong fixes that want a test. `framework` is `pytest`
+    or `unittest`; `folder` is where a new test file belongs, so that the project's own collection finds it.
     """
 
     instance_id: str
