@@ -16,12 +16,14 @@ from swequarry.git.repository import GITLINK_MODE
 from swequarry.git.testpaths import PathRole, classify_path, is_python, is_test_module
 from swequarry.git.trees import ChangedPath, TreeWorkbench
 from swequarry.outcome import RejectCode, Rejected
-from swequarry.records import BlobHash, TreeProof, TreeSha
+from swequarry.records import BlobHash, Statement, StatementKind, TreeProof, TreeSha
 
 PutBlob = Callable[[bytes], BlobHash]
 
 FIXTURES_ONLY = "fixtures_only"
 """Flag: the tests' data or support changed, but no test module did."""
+NO_UPSTREAM_TESTS = "no_upstream_tests"
+"""Flag: the pull request changes no test; what judges the task was written here."""
 SPLIT_DIFFERS = "row_split_differs"
 """Flag: a row's own division into fix and tests isn't what the paths say."""
 
@@ -54,11 +56,16 @@ def touched(changes: Sequence[ChangedPath]) -> tuple[bytes, ...]:
 
 
 def judge_change(
-    changes: Sequence[ChangedPath], tests: Sequence[bytes], gold: Sequence[bytes], settings: CurateSettings
+    changes: Sequence[ChangedPath],
+    tests: Sequence[bytes],
+    gold: Sequence[bytes],
+    settings: CurateSettings,
+    *,
+    testless: bool = False,
 ) -> Rejected | None:
     """Say why a change can't become a candidate, by its paths alone; None where it can.
 
-    `tests` and `gold` are the paths of the two sides.
+    `tests` and `gold` are the paths of the two sides; with `testless` there need be no tests.
     """
     submodules = touched([c for c in changes if GITLINK_MODE in (c.old_mode, c.new_mode)])
     sources = [path for path in gold if classify_path(path) is PathRole.SOURCE]
@@ -68,7 +75,7 @@ def judge_change(
         (bool(submodules), RejectCode.SUBMODULE_CHANGED, "a submodule changed", submodules),
         (not changes, RejectCode.NO_SOURCE_CHANGE, "nothing changed", ()),
         (not sources, RejectCode.NO_SOURCE_CHANGE, "no changed file is source", [*gold, *tests]),
-        (not tests, RejectCode.NO_TEST_CHANGE, "no changed file is a test", gold),
+        (not tests and not testless, RejectCode.NO_TEST_CHANGE, "no changed file is a test", gold),
         (not python, RejectCode.NOT_PYTHON, "no changed source is Python", sources),
         (len(gold) > limit, RejectCode.TOO_LARGE, f"the fix changes {len(gold)} files of {limit}", gold),
     )
@@ -97,15 +104,19 @@ def split_merged(
     merged: TreeSha,
     changes: Sequence[ChangedPath],
     settings: CurateSettings,
+    *,
+    testless: bool = False,
 ) -> Split | Rejected:
     """Divide what a pull request changed between two trees, and prove the division by tree hashes.
+
+    With `testless` the side of the tests may be empty.
 
     Raises:
         GitError: git broke.
     """
     tests = test_paths(changes)
     gold = tuple(path for path in touched(changes) if path not in set(tests))
-    if rejected := judge_change(changes, tests, gold, settings):
+    if rejected := judge_change(changes, tests, gold, settings, testless=testless):
         return rejected
     try:
         before = bench.compose(base, merged, tests)
@@ -132,7 +143,26 @@ def split_merged(
     )
 
 
+def judge_statement(split: Split, statement: Statement, writable: Callable[[str], bool]) -> Rejected | None:
+    """Reject a change without tests of which nobody said enough for one to be written; None for others."""
+    if split.test_files or (statement.kind is not StatementKind.COMMITS and writable(statement.text)):
+        return None
+    return Rejected(
+        code=RejectCode.NO_TEST_CHANGE,
+        message="no changed file is a test, and the issue shows no code that one could be made of",
+        evidence=split.gold_files[:_SHOWN],
+    )
+
+
+def never(statement: str) -> bool:
+    """Say of any statement that no test can be written from it."""
+    del statement
+    return False
+
+
 def _test_flags(tests: Sequence[bytes]) -> tuple[str, ...]:
+    if not tests:
+        return (NO_UPSTREAM_TESTS,)
     return () if any(is_test_module(path) for path in tests) else (FIXTURES_ONLY,)
 
 
@@ -148,7 +178,13 @@ def _apply(bench: TreeWorkbench, tree: TreeSha, patch: bytes, name: str) -> Tree
 
 
 def split_published(
-    bench: TreeWorkbench, base: TreeSha, test_patch: bytes, gold_patch: bytes, settings: CurateSettings
+    bench: TreeWorkbench,
+    base: TreeSha,
+    test_patch: bytes,
+    gold_patch: bytes,
+    settings: CurateSettings,
+    *,
+    testless: bool = False,
 ) -> Split | Rejected:
     """Apply a row's two patches to the base and make both again from the trees.
 
@@ -166,7 +202,7 @@ def split_published(
         return after
     test_changes, gold_changes = bench.changes(base, before), bench.changes(before, after)
     tests, gold = touched(test_changes), touched(gold_changes)
-    if rejected := _judge_published([*test_changes, *gold_changes], tests, gold, settings):
+    if rejected := _judge_published([*test_changes, *gold_changes], tests, gold, settings, testless=testless):
         return rejected
     try:
         made_tests, made_gold = bench.diff(base, before), bench.diff(before, after)
@@ -188,13 +224,18 @@ def split_published(
 
 
 def _judge_published(
-    changes: Sequence[ChangedPath], tests: Sequence[bytes], gold: Sequence[bytes], settings: CurateSettings
+    changes: Sequence[ChangedPath],
+    tests: Sequence[bytes],
+    gold: Sequence[bytes],
+    settings: CurateSettings,
+    *,
+    testless: bool,
 ) -> Rejected | None:
     if not gold:
         return reject(RejectCode.NO_SOURCE_CHANGE, "`patch` changes nothing", tests)
-    if not tests:
+    if not tests and not testless:
         return reject(RejectCode.NO_TEST_CHANGE, "`test_patch` changes nothing", gold)
-    return judge_change(changes, tests, gold, settings)
+    return judge_change(changes, tests, gold, settings, testless=testless)
 
 
 def _split_flags(tests: Sequence[bytes], gold: Sequence[bytes]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time
 from pathlib import Path
 
-from miner.candidates import PutBlob
+from miner.candidates import PutBlob, never
 from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
 from miner.sources.git import GitSource, PullFilter
@@ -163,13 +163,15 @@ def mine_unit(
     locator: MirrorLocator,
     put_blob: PutBlob,
     remark: Callable[[str], None] = _ignore,
+    writable: Callable[[str], bool] = never,
 ) -> Iterator[MinedItem]:
     """Yield every pull request or row of a unit as one item: a candidate, a rejection or a failure.
 
     Items of a repository come newest merge first, those of a file in its order. `limit` counts accepted
     candidates per repository; `since` and `until` are inclusive and compare the merge date (rows: creation).
 
-    `remark` is told of broken lines of the issues file, each with its place.
+    `remark` is told of broken lines of the issues file, each with its place. `writable` says of a statement
+    whether a test could be written from it: then a pull request needs none of its own.
 
     Raises:
         RepositoryError: the unit's repository is missing (a row's missing repository fails that row alone).
@@ -185,7 +187,12 @@ def mine_unit(
         if source.rows is None:
             raise ConfigError("source.rows names no file")
         rows = RowsSource(
-            path=source.rows, locator=locator, curate=settings.curate, put_blob=put_blob, policy=policy
+            path=source.rows,
+            locator=locator,
+            curate=settings.curate,
+            put_blob=put_blob,
+            policy=policy,
+            writable=writable,
         )
         only = frozenset(repo.full_name.lower() for repo in _repositories(source))
         row_filter = RowFilter(
@@ -206,5 +213,6 @@ def mine_unit(
         put_blob=put_blob,
         policy=policy,
         licences=LicenceReader(repository),
+        writable=writable,
     )
     yield from pulls.items(PullFilter(since=since, until=until, numbers=numbers, limit=source.limit))

@@ -348,6 +348,21 @@ class InterfaceSettings(Section):
     policy: Literal["add", "drop", "reject"] = "add"
 
 
+class TestWriterSettings(Section):
+    """Tests that are written beside those of the pull request, each proven by runs before it enters.
+
+    With `tasks_without_tests` pull requests that bring no test become candidates where their issue shows
+    code; they are `no_test_change` only if nothing proven comes of them. `budget_runs` bounds the runs of a
+    task, `runs` is the number of them after the fix that a test must pass, `added` bounds the test files.
+    """
+
+    enabled: bool = True
+    tasks_without_tests: bool = True
+    budget_runs: int = Field(default=80, ge=0)
+    runs: int = Field(default=4, ge=2, le=5)
+    added: int = Field(default=3, ge=1)
+
+
 class ExportSettings(Section):
     """What the dataset holds. `include_statement_from_commits` lets such tasks into the release."""
 
@@ -400,6 +415,7 @@ class Settings(Section):
     strength: StrengthSettings = StrengthSettings()
     llm: LlmSettings = LlmSettings()
     interface: InterfaceSettings = InterfaceSettings()
+    testwriter: TestWriterSettings = TestWriterSettings()
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
     policy: PolicySettings = PolicySettings()

@@ -79,7 +79,9 @@ def subject(**more: object) -> Subject:
 
 def prover(folder: Path, wanting: Wanting | None = None, **more: object) -> Prover:
     backend = backend_for(folder, BASE)
-    rig = Rig(world=WORLD, bench=None, backend=backend, limits=LIMITS, get_blob=dict[str, bytes]().__getitem__)  # type: ignore[arg-type]
+    rig = Rig(
+        world=WORLD, bench=None, backend=backend, limits=LIMITS, get_blob=dict[str, bytes]().__getitem__
+    )  # type: ignore[arg-type]
     stand = Stand(
         rig=rig,
         recipe=RECIPE,

@@ -18,15 +18,12 @@ def names_in(sources: Iterable[bytes]) -> frozenset[str]:
     return frozenset(word.decode("utf-8", "replace") for word in found)
 
 
-def test_folder(paths: Sequence[str], first: Sequence[str] = ()) -> str:
+def folder_for_tests(paths: Sequence[str], first: Sequence[str] = ()) -> str:
     """Return where a new test file belongs: beside one of `first`, else where most test modules lie."""
     own = [path for path in first if path.endswith(".py")]
     known = own or [path for path in paths if is_test_module(path.encode())]
     counted = Counter(path.rpartition("/")[0] for path in known)
     return min(counted, key=lambda folder: (-counted[folder], len(folder), folder)) if counted else "tests"
-
-
-test_folder.__test__ = False  # type: ignore[attr-defined]
 
 
 def new_path(subject: Subject, stem: str) -> str:

@@ -1,10 +1,10 @@
 """Candidates from a clone or mirror: one item for each of its merged pull requests, newest merge first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from miner.candidates import PutBlob, Split, cutoff_of, split_merged
+from miner.candidates import PutBlob, Split, cutoff_of, judge_statement, never, split_merged
 from miner.licence import LicenceReader
 from miner.linking import LinkText, drop_pull_requests, find_links
 from miner.policy import Policy
@@ -50,7 +50,10 @@ class PullFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitSource:
-    """Makes candidates of one repository's history. `issues` None means that no issue texts were given."""
+    """Makes candidates of one repository's history. `issues` None means that no issue texts were given.
+
+    `writable` says of a statement whether a test could be written from it, where the pull request has none.
+    """
 
     repository: Repository
     repo: RepoRef
@@ -60,6 +63,7 @@ class GitSource:
     put_blob: PutBlob
     policy: Policy
     licences: LicenceReader = field(repr=False)
+    writable: Callable[[str], bool] = never
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Yield one item for every pull request that the filter chooses; none raises for itself.
@@ -122,13 +126,16 @@ class GitSource:
     ) -> Outcome[Candidate]:
         if pull.rejection is not None or pull.base_tree is None:
             return pull.rejection or Rejected(code=RejectCode.BASE_UNREACHABLE, message="no base commit")
-        split = split_merged(bench, pull.base_tree, pull.merged_tree, changes, self.curate)
+        testless = self.writable is not never
+        split = split_merged(bench, pull.base_tree, pull.merged_tree, changes, self.curate, testless=testless)
         if isinstance(split, Rejected):
             return split
         links = self._links(pull.record)
         stated = self._statement(pull, links)
         if isinstance(stated, Rejected):
             return stated
+        if rejected := judge_statement(split, stated[0], self.writable):
+            return rejected
         candidate = self._candidate(pull, split, links, *stated)
         return self.policy.judge(candidate, split.gold_patch, split.test_patch)
 

@@ -1,7 +1,7 @@
 """Candidates from the rows of a published dataset, in the file's order."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from miner.candidates import PutBlob, Split, cutoff_of, split_published
+from miner.candidates import PutBlob, Split, cutoff_of, judge_statement, never, split_published
 from miner.licence import LicenceReader
 from miner.policy import Policy
 from miner.sources.dates import is_within
@@ -102,13 +102,14 @@ class RowFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsSource:
-    """Makes candidates of the rows of one file."""
+    """Makes candidates of the rows of one file; `writable` as `GitSource`."""
 
     path: Path
     locator: MirrorLocator
     curate: CurateSettings
     put_blob: PutBlob
     policy: Policy
+    writable: Callable[[str], bool] = never
     _seen: dict[str, int] = field(default_factory=dict)
     _accepted: dict[RepoRef, int] = field(default_factory=dict)
 
@@ -172,10 +173,15 @@ class RowsSource:
                 evidence=(f"base_commit={row.base_commit}",),
             )
         base_tree = room.repository.tree_of(row.base_commit)
-        split = split_published(room.bench, base_tree, row.test_patch, row.patch, self.curate)
+        testless = self.writable is not never
+        split = split_published(
+            room.bench, base_tree, row.test_patch, row.patch, self.curate, testless=testless
+        )
         if isinstance(split, Rejected):
             return split
         candidate = self._candidate(row, split, room)
+        if rejected := judge_statement(split, candidate.statement, self.writable):
+            return rejected
         return self.policy.judge(candidate, split.gold_patch, split.test_patch)
 
     def _has_base(self, row: Row, repository: Repository) -> bool:

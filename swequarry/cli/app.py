@@ -46,6 +46,11 @@ COMMANDS: Final = {
         "shell_command",
         "Open a shell, or run a command, in a fresh copy of an item's world, as its tests see it.",
     ),
+    "write-tests": (
+        "tests_commands",
+        "Write tests for an item and prove each by running it; exit code 3 if none is admitted.",
+    ),
+    "tests": ("tests_commands", "Show a task's hidden tests: who wrote each, its proof, what it rejects."),
     "grade": (
         "grade_command",
         "Grade a patch for a task, or a file of predictions; the same call again continues.",

@@ -1,7 +1,7 @@
 """The line of one candidate, from snapshot to assess, and the work that executors run."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar, assert_never
@@ -20,6 +20,7 @@ from swequarry.pipeline.stages.seal import SealInput, SealStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
 from swequarry.pipeline.stages.stability import StabilityStage, matrix_of
 from swequarry.pipeline.stages.strength import StrengthStage
+from swequarry.pipeline.stages.testwriter import TestWriterStage, WritingInput
 from swequarry.pipeline.stages.verified import VerifiedInput
 from swequarry.pipeline.stages.verify import VerifyInput, VerifyStage
 from swequarry.pipeline.worker import ItemStatus
@@ -35,6 +36,7 @@ from swequarry.records import (
     Stability,
     Strength,
     Verification,
+    Writing,
     canonical_json,
     sha256_hex,
 )
@@ -79,6 +81,37 @@ def joint_hash(*parts: ContentHash) -> ContentHash:
     return ContentHash(sha256_hex(canonical_json(list(parts))))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a candidate's tests run."""
+
+    item: str
+    snapshot: Snapshot
+    environment: Environment
+
+    def world(self, candidate: Candidate) -> ContentHash:
+        """Return the hash of a candidate in this place."""
+        frozen = joint_hash(candidate.content_hash(), self.snapshot.content_hash())
+        return joint_hash(frozen, self.environment.content_hash())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """A candidate, and what the stages found that look at its tests."""
+
+    candidate: Candidate
+    measured: Verification
+    stability: Stability
+    stable: Verification
+    seal: Seal
+    checks: Checks
+    strength: Strength
+
+
+def _with_tests(candidate: Candidate, writings: Sequence[Writing]) -> Candidate:
+    return next((one.candidate for one in reversed(writings) if one.candidate is not None), candidate)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """Takes candidates through the stages; every stage is memoised in the ledger."""
@@ -108,8 +141,33 @@ class Line:
         environment = Environment.from_json(
             self._accept(EnvironmentStage(house), StageItem(key=item, input_hash=wanted, value=first))
         )
+        place = _Place(item=item, snapshot=snapshot, environment=environment)
+        writings: tuple[Writing, ...] = ()
+        if not candidate.test_files:
+            writings = (self._written(place, candidate, None),)
+        judged = self._judged(place, _with_tests(candidate, writings))
+        if judged.strength.wrong_fixes:
+            more = self._written(place, judged.candidate, judged.strength)
+            if more.candidate is not None:
+                judged = self._judged(place, more.candidate)
+            writings = (*writings, more)
+        return self._assessed(place, judged, writings)
+
+    def _written(self, place: _Place, candidate: Candidate, strength: Strength | None) -> Writing:
+        """Return what the TestWriter makes of a candidate; without strength it has no tests yet."""
+        known = WritingInput(
+            candidate=candidate, snapshot=place.snapshot, environment=place.environment, strength=strength
+        )
+        parts = () if strength is None else (strength.content_hash(),)
+        wanted = joint_hash(place.world(candidate), *parts)
+        item = StageItem(key=place.item, input_hash=wanted, value=known)
+        return Writing.from_json(self._accept(TestWriterStage(self.house), item))
+
+    def _judged(self, place: _Place, candidate: Candidate) -> _Judged:
+        """Take a candidate with tests through all that looks at them."""
+        house, item, world = self.house, place.item, place.world(candidate)
+        snapshot, environment = place.snapshot, place.environment
         second = VerifyInput(candidate=candidate, snapshot=snapshot, environment=environment)
-        world = joint_hash(frozen, environment.content_hash())
         verification = Verification.from_json(
             self._accept(VerifyStage(house), StageItem(key=item, input_hash=world, value=second))
         )
@@ -133,10 +191,8 @@ class Line:
         fourth = StageItem(key=item, input_hash=settled, value=replace(third, verification=stable))
         checks = Checks.from_json(self._accept(ChecksStage(house), fourth))
         strength = Strength.from_json(self._accept(StrengthStage(house), fourth))
-        last = AssessInput(
+        return _Judged(
             candidate=candidate,
-            snapshot=snapshot,
-            environment=environment,
             measured=verification,
             stability=stability,
             stable=stable,
@@ -144,9 +200,24 @@ class Line:
             checks=checks,
             strength=strength,
         )
-        parts = (stability, checks, strength, seal)
-        proven = joint_hash(measured, *(part.content_hash() for part in parts))
-        result = self._run(AssessStage(house), StageItem(key=item, input_hash=proven, value=last))
+
+    def _assessed(self, place: _Place, judged: _Judged, writings: Sequence[Writing]) -> Ended:
+        last = AssessInput(
+            candidate=judged.candidate,
+            snapshot=place.snapshot,
+            environment=place.environment,
+            measured=judged.measured,
+            stability=judged.stability,
+            stable=judged.stable,
+            seal=judged.seal,
+            checks=judged.checks,
+            strength=judged.strength,
+            writings=tuple(writings),
+        )
+        parts = (judged.measured, judged.stability, judged.checks, judged.strength, judged.seal, *writings)
+        proven = joint_hash(place.world(judged.candidate), *(part.content_hash() for part in parts))
+        item = StageItem(key=place.item, input_hash=proven, value=last)
+        result = self._run(AssessStage(self.house), item)
         return Ended(LAST_STAGE, result.outcomes[0], result.final)
 
     def _accept(self, stage: Stage[T], item: StageItem[T]) -> object:

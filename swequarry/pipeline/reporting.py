@@ -35,6 +35,7 @@ STAGES = (
     StageInfo(name="mine", title="Mined"),
     StageInfo(name=SNAPSHOT, title="Frozen"),
     StageInfo(name="environment", title="Environment built"),
+    StageInfo(name="testwriter", title="Tests written"),
     StageInfo(name="verify", title="Verified"),
     StageInfo(name="seal", title="Sealed"),
     StageInfo(name="stability", title="Perturbed"),

@@ -43,8 +43,10 @@ from swequarry.records.world import (
     Snapshot,
     SubmoduleFiles,
 )
+from swequarry.records.written import AddedTest, RefusedTest, TestOrigin, Writing
 
 __all__ = [
+    "AddedTest",
     "AnswerKind",
     "AnswerPlace",
     "BlobHash",
@@ -76,6 +78,7 @@ __all__ = [
     "QuarantinedTest",
     "Recipe",
     "Record",
+    "RefusedTest",
     "RepoRef",
     "Seal",
     "Snapshot",
@@ -87,6 +90,7 @@ __all__ = [
     "SubmoduleFiles",
     "Task",
     "TestId",
+    "TestOrigin",
     "TestOutcome",
     "TestReport",
     "TestResult",
@@ -96,6 +100,7 @@ __all__ = [
     "UnstableReason",
     "Verification",
     "Verifier",
+    "Writing",
     "WrongFix",
     "WrongFixKind",
     "canonical_json",

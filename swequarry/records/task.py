@@ -11,6 +11,7 @@ from swequarry.records.stability import Stability
 from swequarry.records.strength import Strength
 from swequarry.records.verification import Verification
 from swequarry.records.world import Environment
+from swequarry.records.written import AddedTest, TestOrigin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,8 @@ class InitialState(Record):
 class Verifier(Record):
     """The hidden suite: the test patch by hash, the ids, and the command that runs them.
 
-    Canaries and held-out twins are None where none were made.
+    Canaries and held-out twins are None where none were made. `added` are the files of the test patch that
+    aren't the pull request's own, each with its proof.
     """
 
     test_patch: BlobHash
@@ -38,6 +40,11 @@ class Verifier(Record):
     pass_to_pass: tuple[TestId, ...]
     canaries: Canaries | None = None
     held_out: HeldOut | None = None
+    added: tuple[AddedTest, ...] = ()
+
+    def origin_of(self, test: TestId) -> TestOrigin:
+        """Return who wrote a hidden test."""
+        return next((file.origin for file in self.added if test in file.tests), TestOrigin.UPSTREAM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +74,7 @@ class Provenance(Record):
     seal: ContentHash | None = None
     stability: ContentHash | None = None
     strength: ContentHash | None = None
+    writing: ContentHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

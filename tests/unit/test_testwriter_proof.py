@@ -128,7 +128,7 @@ SAID = {
     "from tally import *\ndef test_x():\n    pass\n": "dynamic_code",
     "import pytest\n@pytest.mark.xfail\ndef test_x():\n    pass\n": "skips",
     "from tally.amounts import divide\ndef test_x():\n    assert divide\n": "unknown_name",
-    "import tally\ndef test_x():\n    tally.share(1, remainder=2)\n": "unknown_name",
+    "import tally\ndef test_x():\n    tally.share(1, leftover=2)\n": "unknown_name",
     "def test_x(brand_new_fixture):\n    pass\n": "unknown_name",
     "def helper():\n    pass\n": "no_test",
     "def test_x(:\n": "not_python",

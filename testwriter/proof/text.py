@@ -27,6 +27,10 @@ Finding = tuple[Refusal, str]
 _WORD = re.compile(r"[^\W\d]\w*")
 _MAX_BYTES = 64_000
 _REFLECTION = frozenset({"getattr", "setattr", "hasattr", "delattr"})
+_KEYWORDS = frozenset(
+    {"key", "reverse", "default", "start", "sep", "end", "encoding", "errors", "strict", "base", "indent"}
+)
+"""Parameters of Python's own functions that no listing of them names."""
 _HOOKS = frozenset({"load_tests", "pytestmark", "__getattr__", "__test__", "collect_ignore"})
 _FRAMEWORKS = frozenset(
     """
@@ -75,7 +79,7 @@ def known_everywhere() -> frozenset[str]:
     own = _attributes(
         builtins, *modules, *plain, *dates, *more, *kinds, io.StringIO, re.compile(""), unittest.TestCase
     )
-    return own | _FRAMEWORKS | {module.__name__ for module in modules}
+    return own | _FRAMEWORKS | _KEYWORDS | {module.__name__ for module in modules}
 
 
 @cache

@@ -27,6 +27,7 @@ from swequarry.records import (
     Task,
     Verification,
     Verifier,
+    Writing,
 )
 
 
@@ -34,7 +35,8 @@ from swequarry.records import (
 class AssessInput:
     """All that is known of a candidate that was verified.
 
-    `measured` is what the runs of verification gave, `stable` the same without unstable tests.
+    `measured` is what the runs of verification gave, `stable` the same without unstable tests. `writings` are
+    what the TestWriter did, in order: the tests that it added are in the candidate's test patch.
     """
 
     candidate: Candidate
@@ -46,6 +48,7 @@ class AssessInput:
     seal: Seal
     checks: Checks
     strength: Strength
+    writings: tuple[Writing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class AssessStage:
 
     house: House
     name: ClassVar[str] = "assess"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     @property
     def settings_hash(self) -> ContentHash:
@@ -75,6 +78,11 @@ def _wider(candidate: Candidate, verification: Verification) -> tuple[str, ...]:
     own = frozenset(candidate.test_files)
     named = (path_text(os.fsencode(path)) for path in verification.test_files)
     return tuple(path for path in named if path not in own)
+
+
+def _hash_of(writings: Sequence[Writing]) -> ContentHash | None:
+    """Return the hash of the last writing that added tests; None where none did."""
+    return next((writing.content_hash() for writing in reversed(writings) if writing.added), None)
 
 
 def assemble(known: AssessInput, budget: Budget) -> Task:
@@ -100,6 +108,7 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             pass_to_pass=verification.pass_to_pass,
             canaries=known.checks.canaries,
             held_out=known.checks.held_out,
+            added=tuple(test for writing in known.writings for test in writing.added),
         ),
         budget=budget,
         provenance=Provenance(
@@ -111,6 +120,7 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
             checks=known.checks.content_hash(),
             stability=known.stability.content_hash(),
             strength=known.strength.content_hash(),
+            writing=_hash_of(known.writings),
             swequarry_version=__version__,
         ),
         candidate=candidate,

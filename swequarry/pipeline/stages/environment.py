@@ -21,7 +21,7 @@ from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.search_story import OBSERVED, SearchStory, ToldTry
 from swequarry.pipeline.stages.snapshot import base_world
-from swequarry.pipeline.stages.trees import facts_of
+from swequarry.pipeline.stages.trees import facts_of, standing_tests
 from swequarry.pipeline.stages.trial import Trial
 from swequarry.pipeline.stages.worlds import deltas_of, missing_objects, world_named
 from swequarry.records import (
@@ -221,7 +221,14 @@ class _Search:
             recipes,
             base_world(house, candidate, self._known.snapshot),
             workshop_of(house),
-            Trial(house.backend, candidate, self._deltas, house.settings.verify, house.test_limits),
+            Trial(
+                house.backend,
+                candidate,
+                self._deltas,
+                house.settings.verify,
+                house.test_limits,
+                standing_tests(house, candidate) if not candidate.test_files else (),
+            ),
             interpreters=interpreters,
             context=context,
             evidence=self.story.evidence,

@@ -10,9 +10,13 @@ from reconstruct.absent_files import recover
 from reconstruct.environment.facts import ProjectFacts, collect_facts
 from swequarry.git.paths import path_text
 from swequarry.git.repository import Repository
+from swequarry.git.store import list_files
+from swequarry.git.testpaths import is_test_module
 from swequarry.git.trees import TreeWorkbench
 from swequarry.pipeline.stages.house import House
 from swequarry.records import Candidate
+
+_STANDING = 5
 
 
 @contextmanager
@@ -33,6 +37,14 @@ def facts_of(house: House, candidate: Candidate) -> ProjectFacts:
         tree = folder / "tree"
         workbench.materialise(candidate.base_tree, tree, partial=True)
         return collect_facts(tree)
+
+
+def standing_tests(house: House, candidate: Candidate) -> tuple[str, ...]:
+    """Return a few test modules of the base, nearest to its root: they tell whether tests run at all."""
+    with TreeWorkbench(house.repository(candidate.repo)) as workbench:
+        paths = [entry.path for entry in list_files(workbench.place, candidate.base_tree)]
+    own = [path for path in paths if is_test_module(path) and path.isascii()]
+    return tuple(path.decode() for path in sorted(own, key=lambda path: (path.count(b"/"), path))[:_STANDING])
 
 
 def complete_base(house: House, candidate: Candidate) -> Repository:

@@ -22,13 +22,17 @@ _RAN = frozenset({TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.XFAILED, T
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Runs the tests of the test patch once in the state `after`; a `reconstruct` search calls it."""
+    """Runs the tests of the test patch once in the state `after`; a `reconstruct` search calls it.
+
+    `standing` are test files of the base, which are run where the pull request has none.
+    """
 
     backend: SandboxBackend
     candidate: Candidate
     deltas: Mapping[State, TreeDelta]
     settings: VerifySettings
     limits: Limits
+    standing: tuple[str, ...] = ()
 
     def __call__(self, world: World, recipe: Recipe) -> TrialResult:
         """Return whether the tests ran, how many passed, and what the runner said.
@@ -36,7 +40,7 @@ class Trial:
         Raises:
             SandboxError: the machinery broke.
         """
-        targets = select_targets(self.candidate.test_files, self.deltas[State.BEFORE])
+        targets = select_targets(self.candidate.test_files, self.deltas[State.BEFORE]) or self.standing
         if not targets:
             return TrialResult(ok=True, log=b"")
         watch = tuple(path for path in self.candidate.gold_files if path.endswith(".py"))
