@@ -2,10 +2,10 @@ import json
 import sys
 
 import pytest
+from scripted_model import NOW, Reply, completion, error, scripted
 
 from swequarry.errors import ExitCode, ModelDeniedError, ModelUnavailableError, UsageError
 from swequarry.records import ContentHash
-from tests.scripted_model import NOW, Reply, completion, error, scripted
 from testwriter.model.access import Access
 from testwriter.model.exchange import Message, Parameters, PromptName, Question
 from testwriter.model.server import MAX_BODY_BYTES, OpenAiServer

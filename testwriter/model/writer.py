@@ -82,6 +82,7 @@ class ModelWriter:
         Returns the proof of the one that was admitted.
         """
         prompt, conversation = task.prompt, messages
+        written: set[str] = set()
         for tries in range(self.settings.repairs + 1):
             answer = self.asker.ask(prompt.name, conversation)
             if answer is None or answer.refused:
@@ -91,7 +92,11 @@ class ModelWriter:
             if isinstance(found, Fault):
                 self.said.append(f"{task.method}: {found.value}")
                 told = {"fault": SAID[found], "reasons": "", "output": ""}
+            elif found in written:
+                self.said.append(f"{task.method}: it repeats itself")
+                return None
             else:
+                written.add(found)
                 proof = yield from self._tried(task, found, prove, repaired=tries > 0)
                 if proof.admitted:
                     return proof
