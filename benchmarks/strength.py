@@ -49,7 +49,7 @@ def main() -> None:
     tasks = tasks_of(house.workspace, last_run(house.workspace).number)
     chosen = [task for task in tasks if task.instance_id in given.items] if given.items else in_turn(tasks)
     chosen = chosen[: given.sample]
-    found = {task.instance_id: _measured(house, task, given.workers) for task in chosen}
+    found = {task.instance_id: measured(house, task, given.workers) for task in chosen}
     _print(found, house.workspace)
 
 
@@ -62,7 +62,8 @@ def in_turn(tasks: Sequence[Task]) -> list[Task]:
     return [task for _, _, task in sorted(placed, key=lambda entry: entry[:2])]
 
 
-def _measured(house: House, task: Task, workers: int) -> dict[str, Any]:
+def measured(house: House, task: Task, workers: int) -> dict[str, Any]:
+    """Return the strength of a task as JSON, with what was observed; from a file where it was measured."""
     path = house.workspace.root / "strength" / f"{task.instance_id}.json"
     if path.is_file():
         kept: dict[str, Any] = json.loads(path.read_bytes())

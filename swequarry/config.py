@@ -348,7 +348,7 @@ class InterfaceSettings(Section):
     policy: Literal["add", "drop", "reject"] = "add"
 
 
-class TestWriterSettings(Section):
+class WritingSettings(Section):
     """Tests that are written beside those of the pull request, each proven by runs before it enters.
 
     With `tasks_without_tests` pull requests that bring no test become candidates where their issue shows
@@ -416,6 +416,7 @@ class Settings(Section):
     llm: LlmSettings = LlmSettings()
     interface: InterfaceSettings = InterfaceSettings()
     testwriter: TestWriterSettings = TestWriterSettings()
+    testwriter: WritingSettings = WritingSettings()
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
     policy: PolicySettings = PolicySettings()

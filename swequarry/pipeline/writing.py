@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from swequarry.config import TestWriterSettings
+from swequarry.config import WritingSettings
 from swequarry.errors import InputError
 from swequarry.git.paths import on_disk
 from swequarry.ledger.queries import accepted_of_stage
@@ -73,7 +73,7 @@ def _hidden(task: Task, kind: str, test: TestId, file: AddedTest | None) -> Hidd
 
 
 def write_now(
-    house: House, name: str, settings: TestWriterSettings, writers: Writers = WRITERS
+    house: House, name: str, settings: WritingSettings, writers: Writers = WRITERS
 ) -> tuple[str, Outcome[Writing], Mapping[str, Any]]:
     """Return the item that a name means, what the TestWriter makes of it now, and what was observed.
 

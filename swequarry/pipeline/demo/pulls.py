@@ -243,7 +243,7 @@ PULLS: tuple[Pull, ...] = (
         kind=S,
         body="Fixes #109",
         edits=({"src/tally/table.py": _table_9},),
-        expected=Expected(code=RejectCode.NO_TEST_CHANGE),
+        expected=Expected(written=True),
     ),
     Pull(
         number=10,

@@ -19,13 +19,15 @@ class Expected:
     """How a pull request must end: accepted with these FAIL_TO_PASS tests, or rejected with a code.
 
     `quarantined` is what the ids of its unstable tests start with: which of them show it depends on the
-    interpreter's hash function. `reason` is why each of them is, where that has to be told.
+    interpreter's hash function. `reason` is why each of them is, where that has to be told. `fail_to_pass` are
+    the pull request's own tests; one that has none is `written`: judged by tests that were derived.
     """
 
     code: RejectCode | None = None
     fail_to_pass: tuple[str, ...] = ()
     quarantined: str = ""
     reason: str = ""
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

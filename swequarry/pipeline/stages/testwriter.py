@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from swequarry.config import TestWriterSettings, meaning_of
+from swequarry.config import WritingSettings, meaning_of
 from swequarry.git.trees import TreeWorkbench
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
@@ -71,7 +71,7 @@ class TestWriterStage:
 def written(
     house: House,
     known: WritingInput,
-    settings: TestWriterSettings,
+    settings: WritingSettings,
     put_blob: Put,
     writers: Sequence[tuple[str, Callable[[Stand], Writer]]] = WRITERS,
 ) -> tuple[Outcome[Writing], dict[str, object]]:
