@@ -415,7 +415,6 @@ class Settings(Section):
     strength: StrengthSettings = StrengthSettings()
     llm: LlmSettings = LlmSettings()
     interface: InterfaceSettings = InterfaceSettings()
-    testwriter: TestWriterSettings = TestWriterSettings()
     testwriter: WritingSettings = WritingSettings()
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
