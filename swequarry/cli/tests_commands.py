@@ -88,10 +88,9 @@ def _model_lines(told: Mapping[str, Any]) -> Iterator[str]:
     if "skipped" in told:
         yield f"  left out: {told['skipped']}"
     elif told:
-        yield (
-            f"  model {told['name']}: {told['asked']} questions, {told.get('cached', 0)} from the cache, "
-            f"{told.get('input_tokens', 0)} + {told.get('output_tokens', 0)} tokens, ${told.get('usd', 0):.4f}"
-        )
+        tokens = f"{told.get('input_tokens', 0)} + {told.get('output_tokens', 0)} tokens"
+        asked = f"{told['asked']} questions, {told.get('cached', 0)} from the cache"
+        yield f"  model {told['name']}: {asked}, {tokens}, ${told.get('usd', 0):.4f}"
         yield from (f"    {what}" for what in told.get("said", ()))
 
 
