@@ -86,8 +86,11 @@ class Engine:
         if not self.left or not self.wants_more:
             self.left_out += [f"{name}: the budget is spent"] if not self.left else []
             return
+        known = frozenset(self.subject.upstream_tests or ())
         waiting: list[Proposal] = []
         for proposal in writer.propose(self.subject, self.prover):
+            if (proposal.path, proposal.text) in known:
+                continue
             waiting.append(proposal)
             if len(waiting) >= _BATCH:
                 self.prove(waiting)

@@ -176,14 +176,17 @@ def wanting_of(rig: Rig, given: Assignment, subject: Subject) -> Wanting:
 def write_tests(
     rig: Rig,
     given: Assignment,
-    clock: Clock,
+    find_clock: Callable[[], Clock],
     writers: Sequence[tuple[str, Callable[[Stand], Writer]]],
     put_blob: Put,
     allowed: Allowed = Allowed(),
 ) -> tuple[Outcome[Writing], dict[str, Any]]:
-    """Return what was written, and beside it what was observed; machinery that breaks gives `Failed`."""
-    if given.recipe.test_framework not in {"pytest", "unittest"}:
-        why = f"tests: no writer knows where {given.recipe.test_framework} looks for them"
+    """Return what was written, and beside it what was observed; machinery that breaks gives `Failed`.
+
+    `find_clock` says how dates can be faked, and is asked only where something is to be run.
+    """
+    if given.recipe.test_framework != "pytest":
+        why = f"tests: they are functions, which {given.recipe.test_framework} doesn't run"
         return Accepted(value=Writing(left_out=(why,))), {}
     rig = CountedRig.of(rig)
     try:
@@ -191,7 +194,7 @@ def write_tests(
         wanting = wanting_of(rig, given, subject)
         if wanting.tests and not wanting.survivors and not wanting.uncovered:
             return Accepted(value=Writing(left_out=("tests: nothing is wanting",))), {}
-        stand = stand_for(rig, given, clock, allowed.runs)
+        stand = stand_for(rig, given, find_clock(), allowed.runs)
         prover = Prover(stand=stand, subject=subject, wanting=wanting)
         engine = Engine(
             prover=prover,

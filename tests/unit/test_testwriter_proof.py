@@ -39,6 +39,10 @@ AT_RUN_TIME = {
     "fails_after": "def test_x():\n    assert share(100, 3) == [35, 33, 33]\n",
     "foreign_reason": "def test_x():\n    assert {1: 1}[sum(share(100, 3)) - 99]\n",
     "touches_files": "import pathlib\ndef test_x():\n    pathlib.Path('left.txt').write_text('x')\n    assert share(100, 3) == [34, 33, 33]\n",
+    "fails_after ": "import os\ndef test_x():\n    assert share(4, 2) and os.environ['PYTHONHASHSEED'] not in ('70000', '70001')\n",
+    "touches_files ": "import sqlite3\ndef test_x():\n    sqlite3.connect('left.db').execute('create table t (a)')\n    assert share(100, 3) == [34, 33, 33]\n",
+    "network": "import asyncio\nasync def ask():\n    await asyncio.open_connection('192.0.2.1', 80)\ndef test_x():\n    try:\n        asyncio.run(ask())\n    except OSError:\n        pass\n    assert share(100, 3) == [34, 33, 33]\n",
+    "process": "import os\ndef test_x():\n    os.spawnlp(os.P_WAIT, 'true', 'true')\n    assert share(100, 3) == [34, 33, 33]\n",
     "reads_source": "import pathlib\ndef test_x():\n    assert 'odd' in pathlib.Path('tally/amounts.py').read_text()\n",
 }
 
@@ -47,7 +51,7 @@ AT_RUN_TIME = {
 def test_a_test_is_refused_by_what_it_does(code, tmp_path):
     proof = prover(tmp_path)(proposal(IMPORT + AT_RUN_TIME[code]))
     assert not proof.admitted
-    assert proof.reasons == (code,)
+    assert proof.reasons == (code.strip(),)
 
 
 def test_an_import_that_only_the_fix_has_is_no_reason(tmp_path):
@@ -130,6 +134,13 @@ SAID = {
     "from tally.amounts import divide\ndef test_x():\n    assert divide\n": "unknown_name",
     "import tally\ndef test_x():\n    tally.share(1, leftover=2)\n": "unknown_name",
     "def test_x(brand_new_fixture):\n    pass\n": "unknown_name",
+    "import os\ndef test_x():\n    assert os.stat('tally/amounts.py').st_size > 9\n": "reads_source",
+    "import os.path\ndef test_x():\n    assert os.path.exists('tally/odd.py')\n": "reads_source",
+    "import tally\ndef test_x():\n    assert 'odd' in dir(tally)\n": "reads_source",
+    "from tally.amounts import share\ndef test_x():\n    assert 'odd' in share.__doc__\n": "reads_source",
+    "def test_x(monkeypatch):\n    monkeypatch.setattr('tally.amounts.divide', 1)\n": "unknown_name",
+    "from unittest.mock import patch\ndef test_x():\n    patch.object(patch, 'divide')\n": "unknown_name",
+    "def test_x(request):\n    request.node.add_marker('x')\n": "dynamic_code",
     "def helper():\n    pass\n": "no_test",
     "def test_x(:\n": "not_python",
 }
@@ -145,6 +156,18 @@ def test_a_test_is_refused_by_what_its_text_says(text, code):
 )
 def test_a_proposal_can_lie_in_no_other_place(path):
     assert refused(GOOD, path=path) == {"bad_path"}
+
+
+def test_a_proposal_can_t_replace_a_file_of_the_fix():
+    found = judge_text(proposal(GOOD), subject(after={"tests/test_new.py": b"x"}.get))
+    assert [code for code, _ in found] == [Refusal.BAD_PATH]
+
+
+def test_a_test_may_look_at_files_of_its_own():
+    text = (
+        "def test_x(tmp_path):\n    (tmp_path / 'a').write_text('x')\n    assert (tmp_path / 'a').exists()\n"
+    )
+    assert refused(text) == set()
 
 
 def test_names_of_the_statement_and_of_plain_values_are_known():

@@ -22,7 +22,8 @@ from testwriter.interface import Proposal, Subject
 from testwriter.proof.codes import Refusal
 from testwriter.proof.text import Finding
 
-_SEED_BEFORE, _SEED_AFTER = 70_000, 80_000
+_SEED = 70_000
+"""The same runs have the same seed before and after: a test that tells states by the seed tells nothing."""
 _MOST_ALONE = 5
 """Tests of a file that are run each by itself; of more the last and the first."""
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
@@ -139,13 +140,13 @@ class _Runner:
         return run, list(_touched(read_effects(run, mark)))
 
     def first_before(self) -> Iterator[Finding]:
-        run, effects = self.watched(self.stand.before, _SEED_BEFORE, traced=False)
+        run, effects = self.watched(self.stand.before, _SEED, traced=False)
         self.seen.before += 1
         yield from effects
         yield from self.judged_before(run)
 
     def second_before(self) -> Iterator[Finding]:
-        run = self.run(self.stand.before, _SEED_BEFORE + 1)
+        run = self.run(self.stand.before, _SEED + 1)
         self.seen.before += 1
         for code, what in self.judged_before(run):
             yield (Refusal.UNSTABLE if code is Refusal.PASSES_BEFORE else code), what
@@ -183,21 +184,21 @@ class _Runner:
                 return Refusal.FOREIGN_REASON, result.outcome.value
 
     def first_after(self) -> Iterator[Finding]:
-        run, effects = self.watched(self.stand.after, _SEED_AFTER, traced=True)
+        run, effects = self.watched(self.stand.after, _SEED, traced=True)
         self.seen.after += 1
         yield from effects
         yield from self.judged_after(run, self.seen.tests, Refusal.FAILS_AFTER)
 
     def more_after(self) -> Iterator[Finding]:
         for number, (what, given) in enumerate(_PERTURBED[: max(1, self.stand.runs - 1)], start=1):
-            how = conditions(given, self.stand.clock, _SEED_AFTER, number)
+            how = conditions(given, self.stand.clock, _SEED, number)
             recipe = how.recipe(self.stand.recipe)
             run = self.run(self.stand.after, how.seed, recipe, RunOptions(taps=how.taps))
             self.seen.after += 1
             yield from self.judged_after(run, self.seen.tests, what)
         for number, test in enumerate(_alone(self.seen.tests)):
             others = frozenset(self.seen.tests) - {test}
-            run = self.run(self.stand.after, _SEED_AFTER + 100 + number, more=RunOptions(leave_out=others))
+            run = self.run(self.stand.after, _SEED + 100 + number, more=RunOptions(leave_out=others))
             self.seen.after += 1
             yield from self.judged_after(run, (test,), Refusal.UNSTABLE)
 

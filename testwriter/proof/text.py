@@ -31,6 +31,9 @@ _KEYWORDS = frozenset(
     {"key", "reverse", "default", "start", "sep", "end", "encoding", "errors", "strict", "base", "indent"}
 )
 """Parameters of Python's own functions that no listing of them names."""
+_LOOKS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir", "samefile", "lexists"})
+_OWN_FOLDERS = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "tmpdir_factory"})
+_BY_TEXT = frozenset({"patch", "setattr", "delattr", "object", "multiple", "usefixtures"})
 _HOOKS = frozenset({"load_tests", "pytestmark", "__getattr__", "__test__", "collect_ignore"})
 _FRAMEWORKS = frozenset(
     """
@@ -116,7 +119,13 @@ def _path(proposal: Proposal, subject: Subject) -> Iterator[Finding]:
     path = proposal.path
     parts = path.split("/")
     upstream = {known for known, _ in subject.upstream_tests or ()}
-    if path in subject.paths or path in upstream or any(one.startswith(path + "/") for one in subject.paths):
+    made = subject.after is not None and subject.after(path) is not None
+    if (
+        made
+        or path in subject.paths
+        or path in upstream
+        or any(one.startswith(path + "/") for one in subject.paths)
+    ):
         yield Refusal.BAD_PATH, f"{path} is there already"
     elif path.startswith(("/", '"')) or {"", ".", "..", ".git"}.intersection(parts) or not path.isprintable():
         yield Refusal.BAD_PATH, f"{path} isn't a plain path below the checkout"
@@ -188,7 +197,17 @@ def _attribute_names(tree: ast.Module) -> Iterator[Finding]:
 
 
 _Rule = Callable[[ast.Module], Iterator[Finding]]
-_RULES: tuple[_Rule, ...] = (_tests, _imports, _names, _attribute_names)
+
+
+def _looks(tree: ast.Module) -> Iterator[Finding]:
+    """Yield the questions whether files are there, in a file that makes none of its own."""
+    asked = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & _LOOKS
+    words = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    if asked and not words & _OWN_FOLDERS:
+        yield Refusal.READS_SOURCE, f"`.{min(asked)}` without a folder of its own"
+
+
+_RULES: tuple[_Rule, ...] = (_tests, _imports, _names, _attribute_names, _looks)
 
 
 # --- names --------------------------------------------------------------------------------------------------
@@ -239,6 +258,12 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[st
             yield node.arg
 
 
+def _parts(text: str) -> list[str]:
+    """Return the names of a dotted name; none for other texts."""
+    parts = text.split(".")
+    return parts if all(part.isidentifier() for part in parts) else []
+
+
 def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in {"self", "cls"}
 
@@ -260,6 +285,9 @@ def _used_names(tree: ast.Module) -> frozenset[str]:
             found.update(part for alias in node.names for part in alias.name.split("."))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _REFLECTION:
             found.update(str(a.value) for a in node.args[1:2] if isinstance(a, ast.Constant))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _BY_TEXT:
+            texts = (a.value for a in node.args[:2] if isinstance(a, ast.Constant))
+            found.update(part for text in texts if isinstance(text, str) for part in _parts(text))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             found.update(argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg))
     return frozenset(found - {"", "self", "cls"})

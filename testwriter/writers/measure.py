@@ -113,7 +113,7 @@ def _answers(stand: Stand, delta: TreeDelta, path: str, probes: Sequence[Probe])
     run = stand.rig.run(whole, (path,), stand.recipe, _SEED, RunOptions())
     found = {}
     for result in run.report.results:
-        number = re.search(r"test_probe_(\d+)", result.id)
+        number = re.search(r"::test_probe_(\d+)$", result.id)
         answer = _answer(result.detail)
         if number and answer is not None:
             found[int(number[1])] = answer

@@ -99,7 +99,8 @@ def missing_imports(source: str, names: Names) -> list[str] | None:
 
 def free_names(tree: ast.Module) -> set[str]:
     """Return the names that a module uses and nobody binds."""
-    used, bound = set(), set(dir(builtins))
+    used: set[str] = set()
+    bound = set(dir(builtins))
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)

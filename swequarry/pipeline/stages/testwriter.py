@@ -14,7 +14,7 @@ from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.records import Candidate, ContentHash, Environment, Snapshot, Strength, Writing
-from swequarry.verify.perturbations import find_clock
+from swequarry.verify.perturbations import Clock, find_clock
 from swequarry.verify.rig import Rig
 from swequarry.verify.states import state_trees
 from testwriter.engine import Put
@@ -109,7 +109,10 @@ def written(
             after=after,
             strength=known.strength,
         )
-        clock = find_clock(house.backend, world, house.test_limits, datetime.now(UTC))
+
+        def clock() -> Clock:
+            return find_clock(house.backend, world, house.test_limits, datetime.now(UTC))
+
         allowed = Allowed(budget_runs=settings.budget_runs, runs=settings.runs, added=settings.added)
         return write_tests(rig, given, clock, writers, put_blob, allowed)
 

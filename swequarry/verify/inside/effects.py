@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import zlib
 
 PROCESSES = frozenset(
@@ -74,8 +75,10 @@ class Noted:
         elif event in LOOKUPS or (event == "socket.connect" and not isinstance(args[-1], (str, bytes))):
             if self.asked():
                 self.note("network", "%s %s" % (event, args[-1] if event == "socket.connect" else args[0]))
-        elif event in ("import", "exec", "compile"):
-            return
+        elif event == "sqlite3.connect":
+            name = os.fsdecode(args[0])
+            if ":memory:" not in name and name and not self.free(self.real(name)) and self.asked():
+                self.note("touches_files", self.real(name))
 
     def opened(self, args):
         name, mode = args[0], args[1] if len(args) > 1 else "r"
@@ -96,6 +99,19 @@ class Noted:
         for name in args[:2]:
             if isinstance(name, (str, bytes)) and not self.free(self.real(name)) and self.asked():
                 self.note("touches_files", self.real(name))
+
+    def left(self, since):
+        """Note the files of the checkout that came or changed while tests ran, however that was done."""
+        for folder, names, files in os.walk(self.root):
+            names[:] = [name for name in names if name not in (".git", "__pycache__", ".pytest_cache")]
+            for name in files:
+                path = os.path.join(folder, name)
+                try:
+                    changed = os.lstat(path).st_ctime
+                except OSError:
+                    continue
+                if changed > since and path not in self.targets:
+                    self.note("touches_files", path)
 
     def secret(self, path):
         inside = path.startswith(self.root + os.sep)
@@ -166,9 +182,17 @@ def watching(settings, adapter):
 
     def run_watching(session, files):
         noted, out, end = Noted(settings["targets"], session.testbed), os.dup(1), session.end
+        begin, began = session.begin, []
+
+        def tell_begin(test):
+            if not began:
+                began.append(time.time())
+            begin(test)
 
         def tell_end(status):
             noted.busy = True
+            if began:
+                noted.left(began[0])
             told_ = json.dumps({"seen": noted.seen, "audited": hasattr(sys, "addaudithook")})
             packed = base64.b64encode(zlib.compress(told_.encode("ascii", "backslashreplace")))
             data = b"\n" + settings["mark"].encode("ascii") + packed + b"\n"
@@ -176,7 +200,7 @@ def watching(settings, adapter):
                 data = data[os.write(out, data) :]
             end(status)
 
-        session.end = tell_end
+        session.begin, session.end = tell_begin, tell_end
         if hasattr(sys, "addaudithook"):
             sys.addaudithook(noted.hear)
         else:
