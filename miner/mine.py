@@ -235,6 +235,7 @@ def mine_unit(
             policy=policy,
             issues=issues or IssueBook(),
             remark=remark,
+            writable=writable,
         )
         yield from source_of.items(chosen)
         return

@@ -145,6 +145,18 @@ class AuthenticationError(SwequarryError):
     exit_code = ExitCode.AUTH_OR_RATE_LIMIT
 
 
+class ModelUnavailableError(SwequarryError):
+    """A language model can't be reached, is too slow or answers with errors; says nothing about a task."""
+
+    exit_code = ExitCode.PARTIAL
+
+
+class ModelDeniedError(ModelUnavailableError):
+    """A language model's server wants another key, or doesn't know the model."""
+
+    exit_code = ExitCode.AUTH_OR_RATE_LIMIT
+
+
 class RefusedByPolicyError(SwequarryError):
     """The settings forbid what was asked for."""
 

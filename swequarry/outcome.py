@@ -63,6 +63,7 @@ class RejectCode(StrEnum):
     RESOURCE_LIMIT = "resource_limit"
     TEST_TIMEOUT = "test_timeout"
     NOT_TRIED = "not_tried"
+    UNDERSPECIFIED = "underspecified"
 
 
 REJECT_MEANING: dict[RejectCode, str] = {
@@ -113,6 +114,7 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.RESOURCE_LIMIT: "the tests need more memory, processes or disk than the limits allow",
     RejectCode.TEST_TIMEOUT: "the tests don't end within the time limit",
     RejectCode.NOT_TRIED: "nothing was spent on it: its repository failed as often as the policy allows",
+    RejectCode.UNDERSPECIFIED: "the hidden tests use names or messages of the fix that nobody wrote down",
 }
 """One sentence per code, for `why`, the report and the docs."""
 
@@ -124,6 +126,7 @@ class Boundary(StrEnum):
     SANDBOX = "sandbox"
     INDEX = "index"
     SOURCE = "source"
+    MODEL = "model"
     STORAGE = "storage"
     WORKER = "worker"
     INTERNAL = "internal"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from miner.candidates import PutBlob
+from miner.candidates import PutBlob, never
 from miner.licence import LicenceReader
 from miner.policy import Policy
 from miner.sources.facts import RepoFacts
@@ -162,7 +162,7 @@ def _changed_since(asker: Asker, since: datetime) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GithubSource:
-    """Makes candidates of one repository. `remark` hears what is odd, and what it cost."""
+    """Makes candidates of one repository. `remark` hears what is odd, and what it cost; `writable` as `GitSource`."""
 
     repo: RepoRef
     settings: Settings
@@ -172,6 +172,7 @@ class GithubSource:
     policy: Policy
     issues: IssueBook
     remark: Callable[[str], None]
+    writable: Callable[[str], bool] = never
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
         """Yield one item for every merged pull request that is chosen; a gone repository is one item.
@@ -213,6 +214,7 @@ class GithubSource:
             source="github",
             stars=informant.facts.stars,
             reported_licence=informant.facts.licence,
+            writable=self.writable,
         )
         absent = frozenset(informant.landings) - shown
         yield from pulls.items(replace(chosen, absent=absent))

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 
 from patchreview.diff import Diff
 from patchreview.literals import literals
-from patchreview.pieces import Piece
 from patchreview.task.subject import Subject
 from swequarry.syntax.grammars import text
+from swequarry.syntax.names import DEFINING, REACHING, defined, plain, reached, sentences
 
 _WORD = re.compile(rb"[A-Za-z_]\w{2,}")
-_FEW_WORDS = 2
 _PRIVATE = re.compile(rb"_[a-z]\w+")
 
 
@@ -30,19 +29,15 @@ def hidden_names(subject: Subject) -> list[str]:
 
 def hidden_messages(subject: Subject) -> list[str]:
     """Return texts of several words that tests compare with and that only the fix has, sorted."""
-    statement = _plain(subject.statement.encode())
-    old = b" ".join(_old_text(subject.gold))
-    made = _plain(b" ".join(line.raw for file in subject.gold.files for line in file.added))
+    statement = plain(subject.statement.encode())
+    old = plain(b" ".join(_old_text(subject.gold)))
+    made = plain(b" ".join(line.raw for file in subject.gold.files for line in file.added))
     found = set()
     for file in subject.tests.python:
         for piece in file.new:
             for _, literal in literals(piece):
-                inner = _plain(literal.strip(b'"'))
-                parts = [
-                    part for part in re.split(rb"[{}%\\^$*+|]|\bs\b", inner) if part.count(b" ") >= _FEW_WORDS
-                ]
-                asked = [part.strip() for part in parts if part.strip() not in statement]
-                if any(part in made and part not in _plain(old) for part in asked):
+                asked = [part for part in sentences(literal.strip(b'"')) if part not in statement]
+                if any(part in made and part not in old for part in asked):
                     found.add(literal.strip(b'"').decode("utf-8", "replace"))
     return sorted(found)
 
@@ -55,40 +50,12 @@ def private_names(subject: Subject) -> list[str]:
 
 def _used(tests: Diff) -> Iterator[bytes]:
     """Yield the names that added lines of tests import, reach as attributes, call or pass as keywords."""
-    own = {word for file in tests.python for piece in file.new for word in _defined(piece)}
+    own = {word for file in tests.python for piece in file.new for word in defined(piece.of_type(*DEFINING))}
     for file in tests.python:
         for piece in file.new:
-            for name in _reached(piece):
-                if name not in own:
-                    yield name
-
-
-def _reached(piece: Piece) -> Iterator[bytes]:
-    for node in piece.of_type("attribute", "keyword_argument", "call", "import_from_statement"):
-        if not piece.touches(node):
-            continue
-        if node.type == "attribute":
-            fields = [node.child_by_field_name("attribute")]
-        elif node.type == "keyword_argument":
-            fields = [node.child_by_field_name("name")]
-        elif node.type == "call":
-            fields = [node.child_by_field_name("function")]
-        else:
-            fields = list(node.children_by_field_name("name"))
-        for field in fields:
-            if (
-                field is not None
-                and field.type in {"identifier", "dotted_name"}
-                and piece.begins_changed(field)
-            ):
-                yield text(field)
-
-
-def _defined(piece: Piece) -> Iterator[bytes]:
-    for node in piece.of_type("function_definition", "class_definition", "assignment"):
-        name = node.child_by_field_name("left" if node.type == "assignment" else "name")
-        if name is not None:
-            yield text(name)
+            for node in reached(piece.of_type(*REACHING)):
+                if piece.begins_changed(node) and text(node) not in own:
+                    yield text(node)
 
 
 def _known(subject: Subject) -> frozenset[bytes]:
@@ -105,7 +72,3 @@ def _old_text(diff: Diff) -> Iterator[bytes]:
 
 def _is_known(name: bytes, known: frozenset[bytes], subject: Subject) -> bool:
     return name in known or (subject.in_base is not None and subject.in_base(name))
-
-
-def _plain(data: bytes) -> bytes:
-    return b" ".join(data.lower().replace(b"`", b" ").replace(b"'", b" ").replace(b'"', b" ").split())

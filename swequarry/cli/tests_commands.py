@@ -13,6 +13,7 @@ from swequarry.cli.workspace import open_workspace
 from swequarry.errors import ExitCode, SandboxError
 from swequarry.outcome import Accepted, Failed, Rejected
 from swequarry.pipeline.known_item import house_of_last_run
+from swequarry.pipeline.model_writing import ModelDesk
 from swequarry.pipeline.reasons import find_task
 from swequarry.pipeline.writing import HiddenTest, export_tests, hidden_tests, write_now
 from swequarry.records import Writing
@@ -33,6 +34,9 @@ def write_tests(
         int | None, typer.Option(min=2, max=5, help="Runs after the fix that a test must pass.")
     ] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="How many runs it may take in all.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The language model that writes too; OPENAI_API_KEY is its key.")
+    ] = None,
     workspace: Workspace_ = None,
     as_json: Json = False,
 ) -> int:
@@ -46,7 +50,8 @@ def write_tests(
     given = {"enabled": True, "runs": runs, "budget_runs": budget}
     changes = {name: value for name, value in given.items() if value is not None}
     settings = house.settings.testwriter.model_copy(update=changes)
-    name, outcome, observed = write_now(house, item, settings)
+    llm = house.settings.llm.model_copy(update={} if model is None else {"model": model})
+    name, outcome, observed = write_now(house, item, settings, model=ModelDesk(house, llm))
     match outcome:
         case Accepted(value=writing):
             made = export_tests(writing.added, house.workspace.blobs.get, export) if export else []
@@ -75,7 +80,18 @@ def _lines(writing: Writing, observed: Mapping[str, Any], made: list[str]) -> It
     for code, count in observed.get("refused", {}).items():
         yield f"  refused, {code}: {count}"
     yield from (f"  left out: {what}" for what in writing.left_out)
+    yield from _model_lines(observed.get("model", {}))
     yield from (f"written: {path}" for path in made)
+
+
+def _model_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    if "skipped" in told:
+        yield f"  left out: {told['skipped']}"
+    elif told:
+        tokens = f"{told.get('input_tokens', 0)} + {told.get('output_tokens', 0)} tokens"
+        asked = f"{told['asked']} questions, {told.get('cached', 0)} from the cache"
+        yield f"  model {told['name']}: {asked}, {tokens}, ${told.get('usd', 0):.4f}"
+        yield from (f"    {what}" for what in told.get("said", ()))
 
 
 @group.command("tests")

@@ -16,6 +16,7 @@ from swequarry.errors import (
     DiskFullError,
     GitError,
     IndexUnavailableError,
+    ModelUnavailableError,
     PatchError,
     RepositoryError,
     SandboxError,
@@ -97,6 +98,7 @@ _BOUNDARIES: tuple[tuple[type[Exception], Boundary], ...] = (
     (IndexUnavailableError, Boundary.INDEX),
     (SourceError, Boundary.SOURCE),
     (AuthenticationError, Boundary.SOURCE),
+    (ModelUnavailableError, Boundary.MODEL),
     (StorageError, Boundary.STORAGE),
 )
 

@@ -4,6 +4,7 @@
 <workspace>/blobs/          patches, locks, logs, matrices, by hash
 <workspace>/logs/           one log per item
 <workspace>/dataset/        the exported tasks
+<workspace>/spending/       what each run spent on language models
 <workspace>/report.html     the report
 
 <cache>/mirrors/            clones that we made
@@ -11,6 +12,7 @@
 <cache>/index/              files of the package index, by hash
 <cache>/worlds/             what sandboxes start from
 <cache>/leaks/              indexes of installed packages for the leak audit
+<cache>/answers/            what language models said, by the hash of the question
 """
 
 import os
@@ -108,6 +110,11 @@ class Workspace:
     def leaks(self) -> Path:
         """The folder of the leak audit's indexes."""
         return self.cache / "leaks"
+
+    @property
+    def answers(self) -> Path:
+        """The folder of what language models said."""
+        return self.cache / "answers"
 
     @property
     def worlds(self) -> Path:

@@ -11,6 +11,7 @@ from swequarry.git.paths import on_disk
 from swequarry.ledger.queries import accepted_of_stage
 from swequarry.outcome import Accepted, Outcome
 from swequarry.pipeline.known_item import know_item
+from swequarry.pipeline.model_writing import ModelDesk
 from swequarry.pipeline.reasons import ending_of
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.testwriter import WRITERS, WritingInput, written
@@ -73,13 +74,18 @@ def _hidden(task: Task, kind: str, test: TestId, file: AddedTest | None) -> Hidd
 
 
 def write_now(
-    house: House, name: str, settings: WritingSettings, writers: Writers = WRITERS
+    house: House,
+    name: str,
+    settings: WritingSettings,
+    writers: Writers = WRITERS,
+    model: ModelDesk | None = None,
 ) -> tuple[str, Outcome[Writing], Mapping[str, Any]]:
     """Return the item that a name means, what the TestWriter makes of it now, and what was observed.
 
-    The task stays what it is: the stage of the same name adds tests, in a run.
+    The task stays what it is: the stage of the same name adds tests, in a run. A `model` is heard last.
 
     Raises:
+        ModelUnavailableError: the model's server gives no answers.
         InputError: there's no such item, or it has no environment; says why.
         SandboxError: its world isn't stored any more, and can't be made again.
     """
@@ -92,8 +98,9 @@ def write_now(
         environment=known.environment,
         strength=_strength_of(house, known.item),
     )
-    outcome, observed = written(house, asked, settings, house.workspace.blobs.put, writers)
-    return known.item, outcome, observed
+    heard = (*writers, *(model.writers() if model is not None else ()))
+    outcome, observed = written(house, asked, settings, house.workspace.blobs.put, heard)
+    return known.item, outcome, {**observed, **(model.observed() if model is not None else {})}
 
 
 def _strength_of(house: House, item: str) -> Strength | None:

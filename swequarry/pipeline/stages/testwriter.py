@@ -9,6 +9,7 @@ from swequarry.config import WritingSettings, meaning_of
 from swequarry.git.trees import TreeWorkbench
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.outcome import Accepted, Outcome, RejectCode, Rejected
+from swequarry.pipeline.model_writing import ModelDesk
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.house import House, stored
@@ -55,7 +56,8 @@ class TestWriterStage:
     def settings_hash(self) -> ContentHash:
         """What may be written, and how tests are run."""
         settings = self.house.settings
-        return meaning_of(settings.testwriter, settings.verify, settings.sandbox)
+        model = ModelDesk(self.house, settings.llm)
+        return meaning_of(settings.testwriter, settings.verify, settings.sandbox, *model.meaning())
 
     def run(self, item: StageItem[WritingInput], context: StageContext) -> Sequence[StoredOutcome]:
         """Return what was written, or NO_TEST_CHANGE with why nothing was admitted."""
@@ -63,7 +65,13 @@ class TestWriterStage:
         if not settings.enabled:
             off = Writing(left_out=("tests: testwriter.enabled is off",))
             return [stored(item.key, judged(Accepted(value=off), known.candidate))]
-        outcome, observed = written(self.house, known, settings, context.blobs.put)
+        model = ModelDesk(self.house, self.house.settings.llm)
+        try:
+            outcome, observed = written(
+                self.house, known, settings, context.blobs.put, (*WRITERS, *model.writers())
+            )
+        finally:
+            context.observe(**model.observed())
         context.observe(**observed)
         return [stored(item.key, judged(outcome, known.candidate))]
 
