@@ -302,6 +302,15 @@ class StrengthSettings(Section):
     budget_s: int = Field(default=150, ge=1)
 
 
+class ReviewSettings(Section):
+    """What becomes of a verified candidate whose task a finding of the review blocks.
+
+    `keep`: it is a task, and the finding stands in it. `drop`: it is rejected as `review`.
+    """
+
+    blocked_tasks: Literal["keep", "drop"] = "keep"
+
+
 class ExportSettings(Section):
     """What the dataset holds. `include_statement_from_commits` lets such tasks into the release."""
 
@@ -352,6 +361,7 @@ class Settings(Section):
     stability: StabilitySettings = StabilitySettings()
     checks: ChecksSettings = ChecksSettings()
     strength: StrengthSettings = StrengthSettings()
+    review: ReviewSettings = ReviewSettings()
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
     policy: PolicySettings = PolicySettings()

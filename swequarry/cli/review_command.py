@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from patchreview.diff import read_diff
 from patchreview.interface import NO_GROUND, Ground
 from patchreview.output.sarif import sarif
 from patchreview.output.words import lines, markdown
@@ -80,17 +79,10 @@ def _subject(workspace: Path | None, name: str) -> Subject:
     """Return a task of the newest run as a reviewer sees it."""
     from swequarry.cli.workspace import open_workspace  # noqa: PLC0415 - a range needs no ledger
     from swequarry.pipeline.reasons import find_task  # noqa: PLC0415 - as above
+    from swequarry.pipeline.reviewing import subject_of  # noqa: PLC0415 - as above
 
     opened = open_workspace(workspace)
-    found = find_task(opened, name)
-    return Subject(
-        instance_id=found.instance_id,
-        statement=found.instruction.text,
-        gold=read_diff(opened.blobs.get(found.candidate.gold_patch)),
-        tests=read_diff(opened.blobs.get(found.verifier.test_patch)),
-        fail_to_pass=found.verifier.fail_to_pass,
-        issue_numbers=found.instruction.issue_numbers,
-    )
+    return subject_of(find_task(opened, name), opened.blobs.get)
 
 
 def _ground(subject: Subject) -> Ground:

@@ -20,6 +20,7 @@ from swequarry.records.base import (
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
+from swequarry.records.review import Reviewed, ReviewFinding, ReviewSeverity
 from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
 from swequarry.records.stability import Perturbation, Stability, TestStability, UnstableReason
@@ -77,6 +78,9 @@ __all__ = [
     "Recipe",
     "Record",
     "RepoRef",
+    "ReviewFinding",
+    "ReviewSeverity",
+    "Reviewed",
     "Seal",
     "Snapshot",
     "Stability",

@@ -20,7 +20,8 @@ from swequarry.pipeline.grader import Grader
 from swequarry.verify.grade import Grade, Reason, Verdict
 from swequarry.verify.rig import Rig, StoppedError
 
-TASK = make_task(Blobs())
+BLOBS = Blobs()
+TASK = make_task(BLOBS)
 RESOLVED = Grade(verdict=Verdict.RESOLVED, reason=Reason.ALL_PASSED)
 WRONG = Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.TESTS, failed=())
 BROKEN = Grade(verdict=Verdict.INFRA_FAILED, reason=Reason.MACHINERY)
@@ -56,7 +57,8 @@ class Quarry:
         return self.work(rig, room, patch)
 
     def grader(self, workers: int = 2) -> Grader:
-        return Grader(SimpleNamespace(), workers=workers)  # type: ignore[arg-type]
+        house = SimpleNamespace(workspace=SimpleNamespace(blobs=SimpleNamespace(get=BLOBS.get_blob)))
+        return Grader(house, workers=workers)  # type: ignore[arg-type]
 
 
 @pytest.fixture
