@@ -25,7 +25,7 @@ from patchreview.diff import read_diff
 from patchreview.findings import Severity
 from patchreview.interface import NO_GROUND, Ground
 from patchreview.lint import CODE as LINT
-from patchreview.measured import LARGEST_FALSE_ALARM, LOWEST_PRECISION, Measure, measures
+from patchreview.measured import LARGEST_FALSE_ALARM, LOWEST_PRECISION, Measure, write_calibration
 from patchreview.reviewer import HOSTILE, Review, review_patch
 from patchreview.rules import all_rules
 
@@ -63,7 +63,6 @@ def main() -> None:
     options.add_argument("--sample", type=int)
     options.add_argument("--write", action="store_true")
     given = options.parse_args()
-    measures().clear()  # a rule that was demoted is measured as it would be if it weren't
     rows = sampled([row for path in given.rows for row in _read(path)], given.sample)
     gold, whole = _gold(rows), _whole(rows)
     cheats, kinds = _cheats(rows)
@@ -83,7 +82,7 @@ def main() -> None:
     _print_speed([gold, cheats], rows)
     found = _measures(gold, cheats)
     if given.write:
-        _FIGURES.write_text(_json(found), encoding="utf-8")
+        write_calibration(_FIGURES, found)
         _PAGE.write_text(_page(found, gold, whole, cheats, kinds, agent), encoding="utf-8")
     print_auroc(rows)
 
@@ -102,7 +101,7 @@ def _ground(row: Mapping[str, Any], *, gold: bool) -> Ground:
 
 def _timed(seen: Seen, name: str, patch: bytes, ground: Ground) -> Review:
     began = time.process_time()
-    review = review_patch(patch, ground)
+    review = review_patch(patch, ground, calibration={})  # a demoted rule is measured as if it weren't
     seen.add(name, review, time.process_time() - began)
     return review
 
@@ -175,18 +174,11 @@ def _measures(gold: Seen, cheats: Seen) -> dict[str, Measure]:
             cheats=cheats.rules[Severity.BLOCK][rule.code],
             honest=gold.rules[Severity.BLOCK][rule.code],
             of_honest=gold.patches,
+            of_cheats=cheats.patches,
         )
         for rule in all_rules()
         if rule.severity is Severity.BLOCK
     }
-
-
-def _json(found: Mapping[str, Measure]) -> str:
-    figures = {
-        code: {"cheats": one.cheats, "honest": one.honest, "of_honest": one.of_honest}
-        for code, one in found.items()
-    }
-    return json.dumps(figures, indent=2, sort_keys=True) + "\n"
 
 
 def _page(

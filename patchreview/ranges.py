@@ -2,6 +2,7 @@
 
 from patchreview.diff import ReadFile
 from patchreview.lint import new_findings
+from patchreview.measured import Calibration
 from patchreview.reviewer import Review, review_patch
 from swequarry.errors import ObjectMissingError, UsageError
 from swequarry.git.repository import Repository
@@ -11,7 +12,9 @@ from swequarry.records import CommitSha
 _LARGEST = 4 << 20
 
 
-def review_range(repository: Repository, said: str, *, lint: bool = True) -> Review:
+def review_range(
+    repository: Repository, said: str, *, lint: bool = True, calibration: Calibration | None = None
+) -> Review:
     """Return the review of `A..B`, or of `A...B`: what B changed since it left A.
 
     Raises:
@@ -23,7 +26,7 @@ def review_range(repository: Repository, said: str, *, lint: bool = True) -> Rev
     patch = repository.git(["diff-tree", "-p", "-r", *options, old, new])
     with repository.reader() as reader:
         before, after = (_files(repository, commit, reader) for commit in (old, new))
-        review = review_patch(patch, old=before, new=after)
+        review = review_patch(patch, old=before, new=after, calibration=calibration)
         return new_findings(review, patch, before, after) if lint else review
 
 

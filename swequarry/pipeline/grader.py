@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from patchreview.measured import Calibration, calibration_of
 from swequarry.errors import UsageError
 from swequarry.pipeline.graded_task import OpenTask, open_task
 from swequarry.pipeline.reviewing import PatchReviews
@@ -110,7 +111,7 @@ class Grader:
         self._opening: dict[str, threading.Lock] = {}
         self._warm: OrderedDict[str, _Warm] = OrderedDict()
         self._stopped = threading.Event()
-        self._reviews = PatchReviews(self._blob)
+        self._reviews = PatchReviews(self._blob, self._calibration)
 
     async def __aenter__(self) -> Self:
         """Return itself."""
@@ -173,10 +174,14 @@ class Grader:
     def _blob(self, key: BlobHash) -> bytes:
         return self._house.workspace.blobs.get(key)
 
+    def _calibration(self) -> Calibration:
+        return calibration_of(self._house.workspace.root)
+
     def reviewed(self, task: Task, patch: bytes, found: Graded) -> Graded:
         """Return a verdict with what the rules of this version say of its patch; no world is needed.
 
         Raises:
+            InputError: the workspace's calibration isn't one.
             StorageError: a patch of the task is missing.
         """
         return replace(found, review=self._reviews(task, patch))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from patchreview.diff import Diff, read_diff
 from patchreview.findings import Finding
 from patchreview.interface import Ground
+from patchreview.measured import Calibration, measures
 from patchreview.reviewer import review_patch
 from patchreview.task.review import review_task
 from patchreview.task.subject import Subject
@@ -42,9 +43,9 @@ def subject_of(task: Task, get_blob: GetBlob, in_base: Callable[[bytes], bool] |
     )
 
 
-def ground_of(subject: Subject) -> Ground:
+def ground_of(subject: Subject, *, with_gold: bool = True) -> Ground:
     """Return what a patch for a task is held against."""
-    return Ground(gold=subject.gold, tests=subject.tests, statement=subject.statement)
+    return Ground(gold=subject.gold if with_gold else None, tests=subject.tests, statement=subject.statement)
 
 
 def words_of_base(repository: Repository, tree: str) -> Callable[[bytes], bool]:
@@ -84,8 +85,9 @@ def reviewed_task(task: Task, get_blob: GetBlob, in_base: Callable[[bytes], bool
 class PatchReviews:
     """Reviews patches for tasks, from any thread; what the tasks' own patches hold is read once."""
 
-    def __init__(self, get_blob: GetBlob) -> None:
+    def __init__(self, get_blob: GetBlob, calibration: Callable[[], Calibration] = measures) -> None:
         self._get_blob = get_blob
+        self._calibration = calibration
         self._lock = threading.Lock()
         self._grounds: OrderedDict[ContentHash, Ground] = OrderedDict()
 
@@ -93,10 +95,12 @@ class PatchReviews:
         """Return what the rules find in a patch for a task.
 
         Raises:
+            InputError: the calibration isn't one.
             StorageError: as `subject_of`.
         """
         with self._lock:  # some milliseconds; what is read of a task's patches isn't made for several threads
-            return Reviewed(findings=_kept(review_patch(patch, self._ground(task)).findings))
+            found = review_patch(patch, self._ground(task), calibration=self._calibration())
+            return Reviewed(findings=_kept(found.findings))
 
     def _ground(self, task: Task) -> Ground:
         key = task.content_hash()

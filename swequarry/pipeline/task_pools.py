@@ -30,9 +30,9 @@ class Pool(StrEnum):
 class Standing:
     """One task and what its patches came to.
 
-    `accepted` counts resolved patches that no finding of the review blocks; all else is about what was
-    measured. `graded` counts verdicts; `infra_failed` the patches that have none. `pass_at_k` are pairs: k, and
-    the chance that one of k patches drawn without return resolves the task, by the unbiased estimator of Chen et
+    `graded` counts verdicts; `infra_failed` the patches that have none; `accepted` the resolved patches that
+    no finding of the review blocks: all else is about what was measured. `pass_at_k` are pairs: k, and the
+    chance that one of k patches drawn without return resolves the task, by the unbiased estimator of Chen et
     al. 2021 (arXiv 2107.03374): 1 - C(n - c, k) / C(n, k). `reward_variance` is that of resolved (0 or 1),
     `partial_variance` that of the partial credit, over all verdicts.
     """

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,7 +58,8 @@ class Quarry:
         return self.work(rig, room, patch)
 
     def grader(self, workers: int = 2) -> Grader:
-        house = SimpleNamespace(workspace=SimpleNamespace(blobs=SimpleNamespace(get=BLOBS.get_blob)))
+        blobs = SimpleNamespace(get=BLOBS.get_blob)
+        house = SimpleNamespace(workspace=SimpleNamespace(blobs=blobs, root=Path("/nowhere")))
         return Grader(house, workers=workers)  # type: ignore[arg-type]
 
 
