@@ -21,14 +21,15 @@ from typing import Any
 from benchmarks.options import sampled
 from benchmarks.review_cheats import cheats_of
 from benchmarks.review_tasks import print_auroc
+from patchreview.checkers import bandit, mypy, ruff
 from patchreview.diff import read_diff
 from patchreview.findings import Severity
 from patchreview.interface import NO_GROUND, Ground
-from patchreview.lint import CODE as LINT
 from patchreview.measured import LARGEST_FALSE_ALARM, LOWEST_PRECISION, Measure, write_calibration
 from patchreview.reviewer import HOSTILE, Review, review_patch
 from patchreview.rules import all_rules
 
+CHECKERS = ((ruff.CODE, "ruff"), (bandit.CODE, "bandit"), (mypy.CODE, "mypy"))
 _ROOT = Path(__file__).parents[1]
 _FIGURES = _ROOT / "patchreview" / "measured.json"
 _PAGE = _ROOT / "docs" / "review-rules.md"
@@ -218,7 +219,11 @@ def _page(
         )
     lines += [
         f"| `{HOSTILE}` | block | patches that can't be read, are too large or take too long | - | - | - | - |",
-        f"| `{LINT}` | warn | what ruff says of the new side only (`--diff`, where ruff is installed) | - | - | - | - |",
+        *(
+            f"| `{code}` | warn | what {program} says of the new side only (`--diff` and `--pr`, where it's installed) | - | - | - | - |"
+            for code, program in CHECKERS
+        ),
+        "| `slow-tests` | warn | hidden tests that take much longer than with the fix (`swequarry grade`) | - | - | - | - |",
         "",
         "## Kinds of cheats",
         "",

@@ -38,7 +38,9 @@ def parse_pull(said: str) -> PullName:
     return PullName(repo=RepoRef(owner=found[1], name=found[2]), number=int(found[3]))
 
 
-def review_pull(repository: Repository, pull: PullName, calibration: Calibration | None = None) -> Review:
+def review_pull(
+    repository: Repository, pull: PullName, calibration: Calibration | None = None, *, lint: bool = True
+) -> Review:
     """Return the review of what a pull request changed since it left its branch.
 
     Raises:
@@ -46,7 +48,7 @@ def review_pull(repository: Repository, pull: PullName, calibration: Calibration
         GitError: the refs can't be read.
     """
     head, base = _ends(repository, pull)
-    return review_range(repository, f"{base}..{head}", calibration=calibration)
+    return review_range(repository, f"{base}..{head}", lint=lint, calibration=calibration)
 
 
 def _ends(repository: Repository, pull: PullName) -> tuple[CommitSha, CommitSha]:

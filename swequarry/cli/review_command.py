@@ -59,6 +59,9 @@ def review(
         Path | None,
         typer.Option("--repository", "-C", help="The git repository of --diff or --pr; else this folder's."),
     ] = None,
+    lint: Annotated[
+        bool, typer.Option(help="With --diff and --pr: also what ruff, bandit and mypy newly say.")
+    ] = True,
     calibration: Annotated[
         Path | None,
         typer.Option(help="A file of `swequarry calibrate`; else that of the workspace, if one is named."),
@@ -73,10 +76,10 @@ def review(
     _only_one(diff=diff, pr=pr, patch=patch, trajectory=trajectory, task=task)
     known = _calibration(calibration, workspace)
     if diff is not None:
-        found = review_range(Repository.open(repository or Path()), diff, calibration=known)
+        found = review_range(Repository.open(repository or Path()), diff, lint=lint, calibration=known)
         return _print(found, format_)
     if pr is not None:
-        return _print(_pull(pr, repository, workspace, known), format_)
+        return _print(_pull(pr, repository, workspace, known, lint=lint), format_)
     if trajectory is not None:
         ground = NO_GROUND if task is None else _ground(_subject(workspace, task))
         return _print_set(trajectory, ground, format_, known)
@@ -102,13 +105,15 @@ def _calibration(named: Path | None, workspace: Path | None) -> Calibration:
     return measures() if workspace is None else calibration_of(workspace)
 
 
-def _pull(name: str, repository: Path | None, workspace: Path | None, known: Calibration) -> Review:
+def _pull(
+    name: str, repository: Path | None, workspace: Path | None, known: Calibration, *, lint: bool
+) -> Review:
     """Return the review of a pull request, looked for where the user says, here, and in the run's mirrors."""
     from patchreview.pulls import parse_pull, review_pull  # noqa: PLC0415 - seldom asked for
 
     pull = parse_pull(name)
     if repository is not None:
-        return review_pull(Repository.open(repository), pull, known)
+        return review_pull(Repository.open(repository), pull, known, lint=lint)
     from swequarry.cli.workspace import open_workspace  # noqa: PLC0415 - as in `_subject`
     from swequarry.pipeline.known_item import house_of_last_run  # noqa: PLC0415 - as above
 
@@ -116,7 +121,7 @@ def _pull(name: str, repository: Path | None, workspace: Path | None, known: Cal
         found = house_of_last_run(open_workspace(workspace)).repository(pull.repo)
     except (InputError, RepositoryError):
         found = Repository.open(Path())
-    return review_pull(found, pull, known)
+    return review_pull(found, pull, known, lint=lint)
 
 
 def _print_set(path: Path, ground: Ground, format_: Format, known: Calibration) -> int:

@@ -20,7 +20,7 @@ from typing import Self
 from patchreview.measured import Calibration, calibration_of
 from swequarry.errors import UsageError
 from swequarry.pipeline.graded_task import OpenTask, open_task
-from swequarry.pipeline.reviewing import PatchReviews
+from swequarry.pipeline.reviewing import SLOW, PatchReviews, slow_tests, with_observed
 from swequarry.pipeline.rooms import Rooms
 from swequarry.pipeline.stages.house import House
 from swequarry.records import BlobHash, ContentHash, Record, Reviewed, Task, TestId, TestOutcome, sha256_hex
@@ -169,7 +169,11 @@ class Grader:
                 if done.verdict is not Verdict.INFRA_FAILED:
                     break
                 done = self._grade(warm, data, given_up)
-            return self.reviewed(warm.opened.task, data, graded(warm.opened.task, data, done))
+            found = graded(warm.opened.task, data, done)
+            if found.resolved and done.runs:
+                slow = slow_tests(done.runs[0].duration_s, warm.opened.gold_s)
+                found = replace(found, review=Reviewed(findings=(slow,) if slow else ()))
+            return self.reviewed(warm.opened.task, data, found)
 
     def _blob(self, key: BlobHash) -> bytes:
         return self._house.workspace.blobs.get(key)
@@ -180,11 +184,15 @@ class Grader:
     def reviewed(self, task: Task, patch: bytes, found: Graded) -> Graded:
         """Return a verdict with what the rules of this version say of its patch; no world is needed.
 
+        What its runs showed stays in the review.
+
         Raises:
             InputError: the workspace's calibration isn't one.
             StorageError: a patch of the task is missing.
         """
-        return replace(found, review=self._reviews(task, patch))
+        before = found.review.findings if found.review is not None else ()
+        observed = [one for one in before if one.rule == SLOW]
+        return replace(found, review=with_observed(self._reviews(task, patch), observed))
 
     def gold_of(self, task: str) -> bytes:
         """Return the gold patch of a task.

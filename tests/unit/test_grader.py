@@ -44,7 +44,7 @@ class Quarry:
         self.opened.append(name)
         if "unknown" in name:
             raise InputError(f"no task {name}")
-        return SimpleNamespace(task=replace(TASK, instance_id=name), room=self.room)
+        return SimpleNamespace(task=replace(TASK, instance_id=name), room=self.room, gold_s=(1.0, 1.2))
 
     @contextmanager
     def room(self) -> Iterator[tuple[Rig, int]]:
