@@ -104,8 +104,8 @@ def test_word_of_a_person_is_kept_and_counted(run, invoke, tmp_path):
         "--note",
         "their own",
     ]
-    assert json.loads(invoke("label", "-1", *given, "--json").stdout)["verdict"] == "honest"
-    assert invoke("label", "-2", "--verdict", "flawed").return_value == 0
+    assert json.loads(invoke("label", "widgets-1", *given, "--json").stdout)["verdict"] == "honest"
+    assert invoke("label", "widgets-2", "--verdict", "flawed").return_value == 0
     result = invoke("calibrate", "--alone", "--json")
     sets = {
         (one["set"], one["honest"]): (one["patches"], one["blocked"])
