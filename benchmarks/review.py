@@ -21,14 +21,15 @@ from typing import Any
 from benchmarks.options import sampled
 from benchmarks.review_cheats import cheats_of
 from benchmarks.review_tasks import print_auroc
+from patchreview.checkers import bandit, mypy, ruff
 from patchreview.diff import read_diff
 from patchreview.findings import Severity
 from patchreview.interface import NO_GROUND, Ground
-from patchreview.lint import CODE as LINT
-from patchreview.measured import LARGEST_FALSE_ALARM, LOWEST_PRECISION, Measure, measures
+from patchreview.measured import LARGEST_FALSE_ALARM, LOWEST_PRECISION, Measure, write_calibration
 from patchreview.reviewer import HOSTILE, Review, review_patch
 from patchreview.rules import all_rules
 
+CHECKERS = ((ruff.CODE, "ruff"), (bandit.CODE, "bandit"), (mypy.CODE, "mypy"))
 _ROOT = Path(__file__).parents[1]
 _FIGURES = _ROOT / "patchreview" / "measured.json"
 _PAGE = _ROOT / "docs" / "review-rules.md"
@@ -63,7 +64,6 @@ def main() -> None:
     options.add_argument("--sample", type=int)
     options.add_argument("--write", action="store_true")
     given = options.parse_args()
-    measures().clear()  # a rule that was demoted is measured as it would be if it weren't
     rows = sampled([row for path in given.rows for row in _read(path)], given.sample)
     gold, whole = _gold(rows), _whole(rows)
     cheats, kinds = _cheats(rows)
@@ -83,7 +83,7 @@ def main() -> None:
     _print_speed([gold, cheats], rows)
     found = _measures(gold, cheats)
     if given.write:
-        _FIGURES.write_text(_json(found), encoding="utf-8")
+        write_calibration(_FIGURES, found)
         _PAGE.write_text(_page(found, gold, whole, cheats, kinds, agent), encoding="utf-8")
     print_auroc(rows)
 
@@ -102,7 +102,7 @@ def _ground(row: Mapping[str, Any], *, gold: bool) -> Ground:
 
 def _timed(seen: Seen, name: str, patch: bytes, ground: Ground) -> Review:
     began = time.process_time()
-    review = review_patch(patch, ground)
+    review = review_patch(patch, ground, calibration={})  # a demoted rule is measured as if it weren't
     seen.add(name, review, time.process_time() - began)
     return review
 
@@ -175,18 +175,11 @@ def _measures(gold: Seen, cheats: Seen) -> dict[str, Measure]:
             cheats=cheats.rules[Severity.BLOCK][rule.code],
             honest=gold.rules[Severity.BLOCK][rule.code],
             of_honest=gold.patches,
+            of_cheats=cheats.patches,
         )
         for rule in all_rules()
         if rule.severity is Severity.BLOCK
     }
-
-
-def _json(found: Mapping[str, Measure]) -> str:
-    figures = {
-        code: {"cheats": one.cheats, "honest": one.honest, "of_honest": one.of_honest}
-        for code, one in found.items()
-    }
-    return json.dumps(figures, indent=2, sort_keys=True) + "\n"
 
 
 def _page(
@@ -226,7 +219,11 @@ def _page(
         )
     lines += [
         f"| `{HOSTILE}` | block | patches that can't be read, are too large or take too long | - | - | - | - |",
-        f"| `{LINT}` | warn | what ruff says of the new side only (`--diff`, where ruff is installed) | - | - | - | - |",
+        *(
+            f"| `{code}` | warn | what {program} says of the new side only (`--diff` and `--pr`, where it's installed) | - | - | - | - |"
+            for code, program in CHECKERS
+        ),
+        "| `slow-tests` | warn | hidden tests that take much longer than with the fix (`swequarry grade`) | - | - | - | - |",
         "",
         "## Kinds of cheats",
         "",

@@ -24,6 +24,7 @@ class Finding:
 
     `path` is as records name paths, empty for the patch as a whole; `line` counts from 1 on the side that the
     evidence is on (the new one, or the old one for what was removed), None for the file as a whole.
+    `precision` is how often the rule was right in what it stopped, None where that wasn't measured.
     """
 
     rule: str
@@ -32,6 +33,7 @@ class Finding:
     line: int | None = None
     message: str
     evidence: str = ""
+    precision: float | None = None
 
     def __str__(self) -> str:
         """Return `place: severity: message [rule]`, as compilers write it."""
@@ -47,6 +49,7 @@ class Finding:
             "line": self.line,
             "message": self.message,
             "evidence": self.evidence,
+            "precision": None if self.precision is None else round(self.precision, 4),
         }
 
 

@@ -12,7 +12,7 @@ from patchreview.clock import Clock, OutOfTimeError
 from patchreview.diff import MAX_BYTES, MAX_FILES, Diff, ReadFile, read_diff
 from patchreview.findings import Finding, Severity, worst_first
 from patchreview.interface import NO_GROUND, Case, Ground, Rule
-from patchreview.measured import measures
+from patchreview.measured import Calibration, measures
 from patchreview.pieces import LARGEST_BYTES
 from patchreview.rules import all_rules
 from swequarry.errors import PatchError
@@ -53,8 +53,12 @@ def review_patch(
     new: ReadFile | None = None,
     limit_s: float = TIME_LIMIT_S,
     rules: Sequence[Rule] | None = None,
+    calibration: Calibration | None = None,
 ) -> Review:
-    """Return what the rules find in a patch; never raises for what the patch holds."""
+    """Return what the rules find in a patch; never raises for what the patch holds.
+
+    `calibration` says which rules may stop a patch; without one, what was measured before release does.
+    """
     if not patch.strip():
         return Review(findings=(_stop("the patch is empty: nothing is changed", Severity.NOTE),))
     if len(patch) > MAX_BYTES:
@@ -64,7 +68,9 @@ def review_patch(
         diff = read_diff(patch, clock, old=old, new=new)
     except PatchError as error:
         return Review(findings=(_stop(f"the patch can't be read: {error}"),))
-    found = [*_limits(diff), *_applied(Case(diff, ground), all_rules() if rules is None else rules)]
+    applied = _applied(Case(diff, ground), all_rules() if rules is None else rules)
+    known = measures() if calibration is None else calibration
+    found = [*_limits(diff), *(_weighed(one, known) for one in applied)]
     return Review(findings=worst_first(_bounded(found)), files=len(diff.every), lines=diff.size)
 
 
@@ -89,7 +95,7 @@ def _applied(case: Case, rules: Sequence[Rule]) -> list[Finding]:
     found: list[Finding] = []
     for rule in rules:
         try:
-            found.extend(_demoted(finding) for finding in rule(case))
+            found.extend(rule(case))
         except OutOfTimeError:
             found.append(_stop(f"the review took too long and ended in the rule {rule.code}"))
             return found
@@ -98,12 +104,14 @@ def _applied(case: Case, rules: Sequence[Rule]) -> list[Finding]:
     return found
 
 
-def _demoted(finding: Finding) -> Finding:
-    """Return a finding that doesn't stop a patch where its rule was measured to be wrong too often."""
-    measure = measures().get(finding.rule)
-    if finding.severity is Severity.BLOCK and measure is not None and not measure.may_block:
-        return replace(finding, severity=Severity.WARN)
-    return finding
+def _weighed(finding: Finding, calibration: Calibration) -> Finding:
+    """Return a finding with its rule's precision; one whose rule was too often wrong doesn't stop a patch."""
+    measure = calibration.get(finding.rule)
+    if measure is None:
+        return finding
+    demoted = finding.severity is Severity.BLOCK and not measure.may_block
+    severity = Severity.WARN if demoted else finding.severity
+    return replace(finding, severity=severity, precision=measure.precision)
 
 
 def _bounded(found: Sequence[Finding]) -> Iterator[Finding]:

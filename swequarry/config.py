@@ -405,6 +405,15 @@ class WritingSettings(Section):
     added: int = Field(default=3, ge=1)
 
 
+class ReviewSettings(Section):
+    """What becomes of a verified candidate whose task a finding of the review blocks.
+
+    `keep`: it is a task, and the finding stands in it. `drop`: it is rejected as `review`.
+    """
+
+    blocked_tasks: Literal["keep", "drop"] = "keep"
+
+
 class ExportSettings(Section):
     """What the dataset holds. `include_statement_from_commits` lets such tasks into the release."""
 
@@ -458,6 +467,7 @@ class Settings(Section):
     llm: LlmSettings = LlmSettings()
     interface: InterfaceSettings = InterfaceSettings()
     testwriter: WritingSettings = WritingSettings()
+    review: ReviewSettings = ReviewSettings()
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
     policy: PolicySettings = PolicySettings()

@@ -62,6 +62,7 @@ class RejectCode(StrEnum):
     UNSTABLE = "unstable"
     RESOURCE_LIMIT = "resource_limit"
     TEST_TIMEOUT = "test_timeout"
+    REVIEW = "review"
     NOT_TRIED = "not_tried"
     UNDERSPECIFIED = "underspecified"
 
@@ -113,6 +114,7 @@ REJECT_MEANING: dict[RejectCode, str] = {
     RejectCode.UNSTABLE: "every test that the fix turns is unstable",
     RejectCode.RESOURCE_LIMIT: "the tests need more memory, processes or disk than the limits allow",
     RejectCode.TEST_TIMEOUT: "the tests don't end within the time limit",
+    RejectCode.REVIEW: "a finding of the task's review blocks it, and the settings drop such tasks",
     RejectCode.NOT_TRIED: "nothing was spent on it: its repository failed as often as the policy allows",
     RejectCode.UNDERSPECIFIED: "the hidden tests use names or messages of the fix that nobody wrote down",
 }

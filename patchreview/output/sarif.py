@@ -55,6 +55,8 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
         "message": {"text": said},
         "partialFingerprints": {"finding/v1": _fingerprint(finding)},
     }
+    if finding.precision is not None:
+        result["properties"] = {"measuredPrecision": round(finding.precision, 4)}
     if finding.path:
         place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}}
         if finding.line:

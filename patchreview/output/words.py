@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from patchreview.findings import Finding, Severity
-from patchreview.measured import measures
 from patchreview.reviewer import Review
 
 _TITLES = {Severity.BLOCK: "Stops the patch", Severity.WARN: "Wants a look", Severity.NOTE: "Notes"}
@@ -36,10 +35,11 @@ def markdown(review: Review) -> Iterator[str]:
             yield ""
             yield f"**{_TITLES[severity]}**"
             yield ""
-            yield from _table(found)
+            yield from findings_table(found)
 
 
-def _table(found: Sequence[Finding]) -> Iterator[str]:
+def findings_table(found: Sequence[Finding]) -> Iterator[str]:
+    """Yield the lines of a table of findings; foreign text in it is no markup."""
     yield "| rule | place | what | evidence |"
     yield "|---|---|---|---|"
     for finding in found:
@@ -61,7 +61,6 @@ def _code(text: str) -> str:
 
 
 def _precision(finding: Finding) -> str:
-    measure = measures().get(finding.rule)
-    if finding.severity is not Severity.BLOCK or measure is None or measure.precision is None:
+    if finding.severity is not Severity.BLOCK or finding.precision is None:
         return ""
-    return f" (right in {measure.precision:.1%} of what it stopped)"
+    return f" (right in {finding.precision:.1%} of what it stopped)"

@@ -57,7 +57,15 @@ COMMANDS: Final = {
     ),
     "review": (
         "review_command",
-        "Review a patch, a range of commits or a task by rules; exit code 1 if a finding blocks it.",
+        "Review a patch, commits, a pull request, a task or trajectories; exit code 1 if one is blocked.",
+    ),
+    "label": (
+        "label_commands",
+        "Say what you think of a task or of a patch for it; the next `calibrate` counts it.",
+    ),
+    "calibrate": (
+        "label_commands",
+        "Measure how often each rule of the review is right, and demote those that are wrong too often.",
     ),
     "selftest": (
         "selftest_command",

@@ -14,12 +14,14 @@ from swequarry.cli.console import note, print_json, print_lines, print_table
 from swequarry.cli.options import Json, Quiet, Workspace_
 from swequarry.cli.workspace import open_workspace
 from swequarry.errors import ExitCode, InputError, UsageError
+from swequarry.pipeline.grade_reports import as_json as verdict_json
 from swequarry.pipeline.graded_set import GradedSet, grade_predictions
 from swequarry.pipeline.grader import Graded, Grader
 from swequarry.pipeline.known_item import house_of_last_run
 from swequarry.pipeline.predictions import read_predictions
 from swequarry.pipeline.reporting import last_run, tasks_of
 from swequarry.pipeline.stages.house import House
+from swequarry.report.reviewed import review_lines, say_review
 from swequarry.verify.grade import Verdict
 
 group = command_group()
@@ -47,8 +49,8 @@ def grade(
 ) -> int:
     """Grade a patch for a task, or a file of predictions; the same call again continues.
 
-    Exit code 0 if the patch resolves the task (a file: all were graded), 1 if it doesn't, 6 if the machinery
-    broke, which is no verdict.
+    Exit code 0 if the patch resolves the task and the review doesn't block it (a file: all were graded), 1 if
+    not, 6 if the machinery broke, which is no verdict.
 
     Example: `swequarry grade tenacity-656 --patch fix.diff`
     """
@@ -59,12 +61,12 @@ def grade(
         return _many(house, predictions, output, workers=workers, as_json=as_json, quiet=quiet)
     found = asyncio.run(_one(house, str(task), _read(patch)))
     if as_json:
-        print_json(_as_json(found))
+        print_json(verdict_json(found))
     else:
         print_lines(_prose(found))
     match found.verdict:
         case Verdict.RESOLVED:
-            return ExitCode.OK
+            return ExitCode.OK if found.accepted else ExitCode.FINDINGS
         case Verdict.INFRA_FAILED:
             return ExitCode.PARTIAL
         case _:
@@ -105,6 +107,7 @@ def _many(house: House, path: Path, output: Path, *, workers: int, as_json: bool
         print_json(
             {
                 "verdicts": {verdict.value: counts[verdict] for verdict in Verdict},
+                "accepted": sum(graded.accepted for _, graded in done.found),
                 "tasks": [asdict(one) for one in done.standings],
                 "output": str(output),
             }
@@ -112,9 +115,17 @@ def _many(house: House, path: Path, output: Path, *, workers: int, as_json: bool
     else:
         print_table(
             "Tasks",
-            ("task", "graded", "resolved", "tampered", "pass rate", "pool"),
+            ("task", "graded", "resolved", "accepted", "tampered", "pass rate", "pool"),
             [
-                (s.instance_id, s.graded, s.resolved, s.tampered, f"{s.pass_rate:.2f}", s.pool.value)
+                (
+                    s.instance_id,
+                    s.graded,
+                    s.resolved,
+                    s.accepted,
+                    s.tampered,
+                    f"{s.pass_rate:.2f}",
+                    s.pool.value,
+                )
                 for s in done.standings
             ],
         )
@@ -126,10 +137,6 @@ def _short(found: Graded) -> str:
     return found.verdict.value + (f" ({found.reason.value}: {found.message})" if found.message else "")
 
 
-def _as_json(found: Graded) -> dict[str, object]:
-    return {**found.to_json(), "resolved": found.resolved, "partial_credit": found.partial_credit}
-
-
 def _prose(found: Graded) -> list[str]:
     return [
         f"{found.instance_id}: {_short(found)}",
@@ -138,4 +145,7 @@ def _prose(found: Graded) -> list[str]:
         *(f"  {test}: {outcome.value}" for test, outcome in found.failed),
         *(f"evidence: {line}" for line in found.evidence),
         *(f"note: {line}" for line in found.notes),
+        f"review: {say_review(found.review)}",
+        *review_lines(found.review),
+        f"accepted: {'yes' if found.accepted else 'no'}",
     ]

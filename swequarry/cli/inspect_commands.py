@@ -22,6 +22,7 @@ from swequarry.pipeline.reporting import last_run
 from swequarry.records import Task
 from swequarry.report.counts import ends, not_tried
 from swequarry.report.measured import say_scope, share_text, strength_of, weakest_first
+from swequarry.report.reviewed import review_lines, say_review
 from swequarry.report.text import funnel_rows, reason_rows, yield_rows
 
 group = command_group()
@@ -75,6 +76,7 @@ _TASK_COLUMNS = (
     "statement",
     "python",
     "canaries",
+    "review",
 )
 
 
@@ -95,7 +97,7 @@ def tasks(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
 
 
 def _task_line(task: Task) -> dict[str, object]:
-    verification, canaries = task.verification, task.verifier.canaries
+    verification, canaries, review = task.verification, task.verifier.canaries, task.review
     return {
         "task": task.instance_id,
         "fail_to_pass": len(verification.fail_to_pass),
@@ -105,6 +107,7 @@ def _task_line(task: Task) -> dict[str, object]:
         "statement": task.instruction.kind.value,
         "python": task.environment.python_version,
         "canaries": f"{canaries.share:.0%}" if canaries is not None else "none",
+        "review": "none" if review is None else "blocked" if review.blocked else "not blocked",
     }
 
 
@@ -208,6 +211,8 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
             f"quarantined ({len(verification.quarantined)}):",
             *(f"  {test.id}: {test.reason}" for test in verification.quarantined),
             *measured_lines(task, opened.blobs.get),
+            f"review: {say_review(task.review)}",
+            *review_lines(task.review),
             *seal_lines(task, attempts_of(opened.ledger, [task.instance_id])),
         ]
     )

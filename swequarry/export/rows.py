@@ -6,6 +6,7 @@ image is named only where the task was verified in it, and `dropped_tests` holds
 row's log parser would cut.
 """
 
+import json
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from swequarry.export.parsers import (
 from swequarry.export.script import eval_script
 from swequarry.export.selection import left_out
 from swequarry.export.text import visible_text
-from swequarry.records import Candidate, QuarantinedTest, Task, TestId
+from swequarry.records import Candidate, QuarantinedTest, Reviewed, Task, TestId
 
 SCHEMA_VERSION = 2
 _SAMPLE = 5
@@ -77,7 +78,7 @@ class Row:
 
     Field names are the column names in lower case; `fail_to_pass` and `pass_to_pass` are written in capitals.
     `strength` to `interface` are None until they are measured or reviewed; `strength` is the share of
-    `wrong_fixes` that the hidden tests reject.
+    `wrong_fixes` that the hidden tests reject. `review` is JSON text: `blocked`, `scores`, `findings`.
     """
 
     repo: str
@@ -176,6 +177,14 @@ def _provenance(task: Task) -> ProvenanceColumn:
     )
 
 
+def _review(review: Reviewed | None) -> str | None:
+    if review is None:
+        return None
+    findings = [finding.to_json() for finding in review.findings]
+    said = {"blocked": review.blocked, "scores": dict(review.scores), "findings": findings}
+    return json.dumps(said, ensure_ascii=True, sort_keys=True)
+
+
 def _quarantined(test: QuarantinedTest) -> QuarantinedColumn:
     return QuarantinedColumn(
         id=visible_text(test.id), reason=test.reason, before=tuple(test.before), after=tuple(test.after)
@@ -266,6 +275,7 @@ def _row(
         test_files=tuple(visible_text(path) for path in task.verifier.test_files),
         dropped_tests=lists.dropped,
         quarantined_tests=tuple(_quarantined(test) for test in task.verification.quarantined),
+        review=_review(task.review),
         decontamination="; ".join(map(visible_text, candidate.contamination)) or None,
         environment_id=environment.identity(),
         python_version=environment.python_version,

@@ -10,7 +10,7 @@ from sqlalchemy import Column, Connection, select
 
 from swequarry.ledger.blobs import BlobStore
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.tables import attempts, endings, items, runs
+from swequarry.ledger.tables import attempts, endings, items, labels, runs
 from swequarry.records import BlobHash
 
 DEFAULT_GRACE_S = 24 * 3600.0
@@ -36,13 +36,14 @@ def _texts(connection: Connection) -> Iterable[str | None]:
         attempts.c.log,
         attempts.c.observed,
         runs.c.settings,
+        labels.c.patch,
     )
     for column in columns:
         yield from connection.scalars(select(column).execution_options(yield_per=500))
 
 
 def named_blobs(ledger: Ledger) -> frozenset[BlobHash]:
-    """Return all hashes that stand anywhere in results, endings, attempts and runs.
+    """Return all hashes that stand anywhere in results, endings, attempts, runs and labels.
 
     A record's content hash looks like a blob's name; taking it for one keeps nothing that isn't there.
     """

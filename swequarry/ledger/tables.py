@@ -150,3 +150,16 @@ endings = Table(
     Column("outcome", Text, nullable=False),
 )
 """How an item of a run ended, and at which stage."""
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("item", EscapedText, nullable=False, index=True),
+    Column("verdict", String(16), nullable=False),
+    Column("patch", HASH),
+    Column("rule", EscapedText, nullable=False),
+    Column("note", EscapedText, nullable=False),
+    Column("labelled_at", Float, nullable=False),
+)
+"""What people said of items and of patches for them (`swequarry label`); a row is never changed."""

@@ -31,8 +31,8 @@ def known_verdicts(place: Path, task: Task) -> Mapping[str, Graded]:
     """Return the verdicts that a report has already, by the hash of the patch; none of another task."""
     try:
         entries = json.loads(place.read_bytes())["swequarry"]
-        found = [Graded.from_json(entry) for entry in entries]
-    except (OSError, ValueError, KeyError, TypeError, ValidationError):
+        found = [from_json(entry) for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError):
         return {}
     wanted = task.content_hash()
     kept = [one for one in found if one.task == wanted and one.verdict is not Verdict.INFRA_FAILED]
@@ -40,7 +40,10 @@ def known_verdicts(place: Path, task: Task) -> Mapping[str, Graded]:
 
 
 def report(task: Task, done: Sequence[tuple[Prediction, Graded]], before: Iterable[Graded]) -> dict[str, Any]:
-    """Return a report: SWE-bench's fields for the first patch, and all verdicts, earlier ones too."""
+    """Return a report: SWE-bench's fields for the first patch, and all verdicts, earlier ones too.
+
+    `accepted` is ours: resolved, and no finding of the review blocks.
+    """
     prediction, first = done[0]
     now = {graded.patch_sha256 for _, graded in done}
     verdicts = [*(graded for _, graded in done), *(one for one in before if one.patch_sha256 not in now)]
@@ -59,17 +62,37 @@ def report(task: Task, done: Sequence[tuple[Prediction, Graded]], before: Iterab
             "patch_successfully_applied": prediction.patch is not None
             and first.reason is not Reason.NO_PATCH,
             "resolved": first.resolved,
+            "accepted": first.accepted,
             "tests_status": {
                 "FAIL_TO_PASS": status(verifier.fail_to_pass),
                 "PASS_TO_PASS": status(verifier.pass_to_pass),
             },
         },
-        "swequarry": [graded.to_json() for graded in verdicts],
+        "swequarry": [as_json(graded) for graded in verdicts],
     }
 
 
+def as_json(graded: Graded) -> dict[str, Any]:
+    """Return a verdict and what follows: `resolved` was measured, `accepted` needs the review too."""
+    said = {"resolved": graded.resolved, "accepted": graded.accepted}
+    return {**graded.to_json(), **said, "partial_credit": graded.partial_credit}
+
+
+def from_json(entry: Mapping[str, Any]) -> Graded:
+    """Read what `as_json` gave.
+
+    Raises:
+        pydantic.ValidationError: it isn't one.
+    """
+    follows = {"resolved", "accepted", "partial_credit"}
+    return Graded.from_json({name: value for name, value in entry.items() if name not in follows})
+
+
 def summary(tasks: Mapping[str, Task], found: Sequence[tuple[Prediction, Graded]]) -> dict[str, Any]:
-    """Return SWE-bench's summary (schema version 2) of one model; a task counts by its first patch."""
+    """Return SWE-bench's summary (schema version 2) of one model; a task counts by its first patch.
+
+    `accepted_ids` are ours: those of `resolved_ids` that no finding of the review blocks.
+    """
     first: dict[str, tuple[Prediction, Graded]] = {}
     for prediction, graded in found:
         first.setdefault(graded.instance_id, (prediction, graded))
@@ -77,6 +100,7 @@ def summary(tasks: Mapping[str, Task], found: Sequence[tuple[Prediction, Graded]
     rest = {name: graded for name, (prediction, graded) in first.items() if prediction.patch is not None}
     infra = sorted(name for name, graded in rest.items() if graded.verdict is Verdict.INFRA_FAILED)
     resolved = sorted(name for name, graded in rest.items() if graded.resolved)
+    accepted = sorted(name for name, graded in rest.items() if graded.accepted)
     completed = sorted(rest.keys() - set(infra))
     lists = {
         "submitted": sorted(first),
@@ -87,6 +111,7 @@ def summary(tasks: Mapping[str, Task], found: Sequence[tuple[Prediction, Graded]
         "ambiguous_failure": [],
         "empty_patch": empty,
         "error": infra,
+        "accepted": accepted,
     }
     return {
         "total_instances": len(tasks),

@@ -104,9 +104,9 @@ async def _each(
         if patch is None:
             return number, without_patch(task)
         before = known[number].get(sha256_hex(patch))
-        if before is not None:
-            return number, before
         try:
+            if before is not None:  # the verdict stays; the rules may have changed since
+                return number, await asyncio.to_thread(grader.reviewed, task, patch, before)
             return number, await grader.grade(task.instance_id, patch)
         except (SandboxError, GitError, RepositoryError, StorageError) as error:
             return number, _broken(task, patch, str(error))

@@ -8,6 +8,7 @@ from swequarry.errors import InputError
 from swequarry.ledger.queries import accepted_of_stage
 from swequarry.pipeline.reasons import find_task
 from swequarry.pipeline.reporting import SNAPSHOT, last_run, tasks_of
+from swequarry.pipeline.stages.checks import measured_times
 from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.worlds import world_named
@@ -20,12 +21,16 @@ from swequarry.verify.survey import Survey, survey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTask:
-    """A task whose world is here, with what the pristine world offers; shared by any number of gradings."""
+    """A task whose world is here, with what the pristine world offers; shared by any number of gradings.
+
+    `gold_s` are the seconds of the runs with the fix that verified it; empty where they aren't known.
+    """
 
     house: House
     task: Task
     world: World
     survey: Survey
+    gold_s: tuple[float, ...] = ()
 
     @contextmanager
     def room(self) -> Iterator[tuple[Rig, Case]]:
@@ -58,7 +63,8 @@ def open_task(house: House, name: str | None = None) -> OpenTask:
         )
     world = _world_of(house, task)
     found = survey(house.backend, world, environment.recipe, house.test_limits)
-    return OpenTask(house=house, task=task, world=world, survey=found)
+    gold_s = measured_times(house.workspace.ledger, task.instance_id)
+    return OpenTask(house=house, task=task, world=world, survey=found, gold_s=gold_s)
 
 
 def _world_of(house: House, task: Task) -> World:

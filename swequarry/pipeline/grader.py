@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from patchreview.measured import Calibration, calibration_of
 from swequarry.errors import UsageError
 from swequarry.pipeline.graded_task import OpenTask, open_task
+from swequarry.pipeline.reviewing import SLOW, PatchReviews, slow_tests, with_observed
 from swequarry.pipeline.rooms import Rooms
 from swequarry.pipeline.stages.house import House
-from swequarry.records import ContentHash, Record, Task, TestId, TestOutcome, sha256_hex
+from swequarry.records import BlobHash, ContentHash, Record, Reviewed, Task, TestId, TestOutcome, sha256_hex
 from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, Reason, Verdict, grade
 from swequarry.verify.rig import Rig
@@ -40,6 +42,7 @@ class Graded(Record):
     `passed_fail_to_pass` and `passed_pass_to_pass` count tests of `fail_to_pass` and `pass_to_pass` in all;
     `failed` names the others with their outcomes. `task` is the content hash of the task, `patch_sha256` that
     of the patch: the same two give the same verdict. The way of a cheat and what was seen are in `evidence`.
+    `review` is what the rules say of the patch, None where nobody asked them; it changes no verdict.
     """
 
     instance_id: str
@@ -56,11 +59,17 @@ class Graded(Record):
     evidence: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     canary_share: float = 0.0
+    review: Reviewed | None = None
 
     @property
     def resolved(self) -> bool:
-        """Whether every FAIL_TO_PASS and PASS_TO_PASS test passed, and nothing spoke against it."""
+        """Whether every FAIL_TO_PASS and PASS_TO_PASS test passed, and nothing measured spoke against it."""
         return self.verdict is Verdict.RESOLVED
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the patch resolves the task and the rules found nothing that blocks it."""
+        return self.resolved and self.review is not None and not self.review.blocked
 
     @property
     def partial_credit(self) -> float:
@@ -102,6 +111,7 @@ class Grader:
         self._opening: dict[str, threading.Lock] = {}
         self._warm: OrderedDict[str, _Warm] = OrderedDict()
         self._stopped = threading.Event()
+        self._reviews = PatchReviews(self._blob, self._calibration)
 
     async def __aenter__(self) -> Self:
         """Return itself."""
@@ -153,13 +163,36 @@ class Grader:
         data = patch.encode("utf-8", "surrogateescape") if isinstance(patch, str) else patch
         with self._task(task) as warm:
             if not data.strip():
-                return without_patch(warm.opened.task)
+                return self.reviewed(warm.opened.task, data, without_patch(warm.opened.task))
             done = self._grade(warm, data, given_up)
             for _ in range(_TRIES - 1):
                 if done.verdict is not Verdict.INFRA_FAILED:
                     break
                 done = self._grade(warm, data, given_up)
-            return graded(warm.opened.task, data, done)
+            found = graded(warm.opened.task, data, done)
+            if found.resolved and done.runs:
+                slow = slow_tests(done.runs[0].duration_s, warm.opened.gold_s)
+                found = replace(found, review=Reviewed(findings=(slow,) if slow else ()))
+            return self.reviewed(warm.opened.task, data, found)
+
+    def _blob(self, key: BlobHash) -> bytes:
+        return self._house.workspace.blobs.get(key)
+
+    def _calibration(self) -> Calibration:
+        return calibration_of(self._house.workspace.root)
+
+    def reviewed(self, task: Task, patch: bytes, found: Graded) -> Graded:
+        """Return a verdict with what the rules of this version say of its patch; no world is needed.
+
+        What its runs showed stays in the review.
+
+        Raises:
+            InputError: the workspace's calibration isn't one.
+            StorageError: a patch of the task is missing.
+        """
+        before = found.review.findings if found.review is not None else ()
+        observed = [one for one in before if one.rule == SLOW]
+        return replace(found, review=with_observed(self._reviews(task, patch), observed))
 
     def gold_of(self, task: str) -> bytes:
         """Return the gold patch of a task.

@@ -17,6 +17,7 @@ from swequarry.pipeline.reporting import CHECKS, last_run
 from swequarry.pipeline.workspace import Workspace
 from swequarry.records import Checks, Task, Verifier
 from swequarry.report.measured import say_stability, say_strength
+from swequarry.report.reviewed import say_review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,8 @@ def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, 
             turned, kept = len(task.verification.fail_to_pass), len(task.verification.pass_to_pass)
             said = f"accepted; {turned} FAIL_TO_PASS and {kept} PASS_TO_PASS tests"
             more = f"{say_checks(task.verifier)}; stability: {say_stability(task.stability)}"
-            return f"{said}; {more}; strength: {say_strength(task.strength)}", None, ()
+            more += f"; strength: {say_strength(task.strength)}"
+            return f"{said}; {more}; review: {say_review(task.review)}", None, ()
         case Rejected(code=RejectCode.NOT_TRIED as code, message=message, evidence=evidence):
             return f"not tried: {message}", code.value, evidence
         case Rejected(code=code, message=message, evidence=evidence):

@@ -30,7 +30,8 @@ class Pool(StrEnum):
 class Standing:
     """One task and what its patches came to.
 
-    `graded` counts verdicts; `infra_failed` the patches that have none. `pass_at_k` are pairs: k, and the
+    `graded` counts verdicts; `infra_failed` the patches that have none; `accepted` the resolved patches that
+    no finding of the review blocks: all else is about what was measured. `pass_at_k` are pairs: k, and the
     chance that one of k patches drawn without return resolves the task, by the unbiased estimator of Chen et
     al. 2021 (arXiv 2107.03374): 1 - C(n - c, k) / C(n, k). `reward_variance` is that of resolved (0 or 1),
     `partial_variance` that of the partial credit, over all verdicts.
@@ -40,6 +41,7 @@ class Standing:
     graded: int
     infra_failed: int
     resolved: int
+    accepted: int
     tampered: int
     pass_rate: float
     pass_at_k: tuple[tuple[int, float], ...]
@@ -57,6 +59,7 @@ def standing(instance_id: str, found: Sequence[Graded], *, gold_resolves: bool |
         graded=total,
         infra_failed=len(found) - total,
         resolved=resolved,
+        accepted=sum(one.accepted for one in verdicts),
         tampered=sum(one.verdict is Verdict.TAMPERED for one in verdicts),
         pass_rate=resolved / total if total else 0.0,
         pass_at_k=tuple((k, pass_at_k(total, resolved, k)) for k in _KS if k <= total),

@@ -20,6 +20,7 @@ from swequarry.records.base import (
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
+from swequarry.records.review import Reviewed, ReviewFinding, ReviewSeverity
 from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import (
     Confidence,
@@ -96,6 +97,9 @@ __all__ = [
     "Record",
     "RefusedTest",
     "RepoRef",
+    "ReviewFinding",
+    "ReviewSeverity",
+    "Reviewed",
     "Seal",
     "Snapshot",
     "Stability",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
+from swequarry.records.review import Reviewed
 from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
 from swequarry.records.stability import Stability
@@ -84,6 +85,7 @@ class Task(Record):
     `verification` is without the tests that `stability` showed to be unstable; the parent that `provenance`
     names still lists them. Stability and strength are None where they weren't measured, and no part of the
     content hash: they are about the task's tests, and how far they go depends on how fast a machine is.
+    Nor is `review`, what the rules say of the task, None where nobody asked: a new rule makes no new task.
     """
 
     instance_id: str
@@ -98,8 +100,10 @@ class Task(Record):
     seal: Seal | None = None
     stability: Stability | None = None
     strength: Strength | None = None
+    review: Reviewed | None = None
 
     def content_hash(self) -> ContentHash:
-        """Return the hash of what makes the task, not of how stable and strong its tests were seen to be."""
+        """Return the hash of what makes the task, without what was measured or said of its tests."""
         parents = replace(self.provenance, stability=None, strength=None)
-        return Record.content_hash(replace(self, stability=None, strength=None, provenance=parents))
+        bare = replace(self, stability=None, strength=None, review=None, provenance=parents)
+        return Record.content_hash(bare)

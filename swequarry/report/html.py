@@ -106,6 +106,8 @@ def _context(data: ReportData, get_blob: GetBlob) -> dict[str, Any]:
         "ends": totals,
         "missing": expected - totals.candidates if expected is not None else 0,
         "from_commits": sum(is_from_commits(entry) for entry in data.tasks),
+        "reviewed": sum(entry.task.review is not None for entry in data.tasks),
+        "blocked": sum(entry.task.review is not None and entry.task.review.blocked for entry in data.tasks),
         "not_rows": sum(entry.left_out is not None for entry in data.tasks),
         "funnel": funnel(data),
         "reasons": reasons(data),

@@ -6,12 +6,21 @@ from typing import Any, TypeAlias
 
 from swequarry.errors import StorageError
 from swequarry.outcome import REJECT_MEANING
-from swequarry.records import BlobHash, Environment, Snapshot, Statement, Task, Verification
+from swequarry.records import (
+    BlobHash,
+    Environment,
+    ReviewSeverity,
+    Snapshot,
+    Statement,
+    Task,
+    Verification,
+)
 from swequarry.report.counts import BOUNDARY_MEANING, is_from_commits, repo_of
 from swequarry.report.measured import say_scope, strength_of
 from swequarry.report.measured_payload import stability_page, strength_page
 from swequarry.report.model import FailureEntry, RejectEntry, ReportData, TaskEntry
 from swequarry.report.prose import statement_html
+from swequarry.report.reviewed import review_page
 from swequarry.report.visible import cut, visible, visible_bytes, visible_prose
 
 GetBlob: TypeAlias = Callable[[BlobHash], bytes]
@@ -59,6 +68,8 @@ def task_line(entry: TaskEntry) -> Json:
         "survivors": len(task.strength.survivors) if task.strength is not None else 0,
         "licence": visible(licence.spdx) if licence and licence.spdx else None,
         "fromCommits": is_from_commits(entry),
+        "blocked": task.review is not None and task.review.blocked,
+        "doubts": task.review.count(ReviewSeverity.WARN) if task.review is not None else 0,
         "leftOut": entry.left_out,
     }
 
@@ -204,6 +215,7 @@ def task_page(entry: TaskEntry, get_blob: GetBlob) -> Json:
         "command": visible(" ".join((*task.verifier.test_command, *task.verifier.test_files))),
         "tests": _tests(task),
         "stability": stability_page(task.stability),
+        "review": review_page(task.review),
         "wrongFixes": strength_page(task.strength, get_blob),
         "environment": _environment(task.environment, get_blob),
         "audit": _audit(entry.snapshot),

@@ -17,12 +17,23 @@ from swequarry.pipeline.graded_set import GradedSet, grade_predictions
 from swequarry.pipeline.grader import Graded, graded
 from swequarry.pipeline.predictions import Prediction, read_predictions
 from swequarry.pipeline.task_pools import Pool, pass_at_k, standing
-from swequarry.records import Task, TestId, TestOutcome, sha256_hex
+from swequarry.records import (
+    Reviewed,
+    ReviewFinding,
+    ReviewSeverity,
+    Task,
+    TestId,
+    TestOutcome,
+    sha256_hex,
+)
 from swequarry.verify.grade import Grade, Reason, Verdict
 
 TASK = make_task(Blobs())
 OTHER = make_task(Blobs(), number=8)
 TASKS = {task.instance_id: task for task in (TASK, OTHER)}
+SAID = Reviewed(
+    findings=(ReviewFinding(rule="test-deleted", severity=ReviewSeverity.BLOCK, message="a test goes"),)
+)
 F2P = TestId("tests/test_a.py::test_one")
 
 
@@ -52,10 +63,14 @@ class FakeGrader:
         self.asked.append((task, patch))
         if b"no sandbox" in patch:
             raise SandboxError("the sandbox is gone")
-        return made(TASKS[task], patch, Verdict.RESOLVED if b"right" in patch else self.otherwise)
+        found = made(TASKS[task], patch, Verdict.RESOLVED if b"right" in patch else self.otherwise)
+        return self.reviewed(TASKS[task], patch, found)
 
     def gold_of(self, _task: str) -> bytes:
         return self.gold
+
+    def reviewed(self, _task: Task, patch: bytes, found: Graded) -> Graded:
+        return replace(found, review=SAID if b"blocked" in patch else Reviewed())
 
 
 def graded_set(grader: FakeGrader, output: Path, *patches: bytes | None, task: Task = TASK) -> GradedSet:
@@ -130,6 +145,38 @@ def test_report_of_swe_bench_says_what_was_measured(tmp_path: Path) -> None:
     assert entry["patch_exists"]
     assert not entry["resolved"]
     assert entry["tests_status"]["FAIL_TO_PASS"] == {"success": [], "failure": [F2P]}
+
+
+def test_review_that_blocks_leaves_resolved_as_it_was_measured_and_takes_accepted(tmp_path: Path) -> None:
+    done = graded_set(FakeGrader(), tmp_path, b"right but blocked")
+    assert [(one.resolved, one.accepted) for _, one in done.found] == [(True, False)]
+    assert (done.standings[0].resolved, done.standings[0].accepted) == (1, 0)
+    assert done.standings[0].pass_rate == 1.0
+    report = json.loads((tmp_path / "org__m" / TASK.instance_id / "report.json").read_text())
+    assert (report[TASK.instance_id]["resolved"], report[TASK.instance_id]["accepted"]) == (True, False)
+    assert report["swequarry"][0]["review"]["findings"][0]["rule"] == "test-deleted"
+    summary = json.loads((tmp_path / "org__m.json").read_text())
+    assert (summary["resolved_ids"], summary["accepted_ids"]) == ([TASK.instance_id], [])
+
+
+def test_patch_that_nobody_reviewed_is_not_accepted() -> None:
+    assert not made(TASK, b"right", Verdict.RESOLVED).accepted
+
+
+def test_unresolved_patch_without_findings_is_not_accepted() -> None:
+    assert not replace(made(TASK, b"x", Verdict.NOT_RESOLVED), review=Reviewed()).accepted
+
+
+def test_verdict_that_is_taken_over_is_reviewed_by_the_rules_of_today(tmp_path: Path) -> None:
+    graded_set(FakeGrader(), tmp_path, b"right but blocked")
+    place = tmp_path / "org__m" / TASK.instance_id / "report.json"
+    report = json.loads(place.read_text())
+    del report["swequarry"][0]["review"]
+    place.write_text(json.dumps(report))
+    grader = FakeGrader()
+    done = graded_set(grader, tmp_path, b"right but blocked")
+    assert grader.asked == []
+    assert done.found[0][1].review == SAID
 
 
 def test_empty_patch_is_counted_and_never_run(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,8 @@ from swequarry.pipeline.grader import Grader
 from swequarry.verify.grade import Grade, Reason, Verdict
 from swequarry.verify.rig import Rig, StoppedError
 
-TASK = make_task(Blobs())
+BLOBS = Blobs()
+TASK = make_task(BLOBS)
 RESOLVED = Grade(verdict=Verdict.RESOLVED, reason=Reason.ALL_PASSED)
 WRONG = Grade(verdict=Verdict.NOT_RESOLVED, reason=Reason.TESTS, failed=())
 BROKEN = Grade(verdict=Verdict.INFRA_FAILED, reason=Reason.MACHINERY)
@@ -42,7 +44,7 @@ class Quarry:
         self.opened.append(name)
         if "unknown" in name:
             raise InputError(f"no task {name}")
-        return SimpleNamespace(task=replace(TASK, instance_id=name), room=self.room)
+        return SimpleNamespace(task=replace(TASK, instance_id=name), room=self.room, gold_s=(1.0, 1.2))
 
     @contextmanager
     def room(self) -> Iterator[tuple[Rig, int]]:
@@ -56,7 +58,9 @@ class Quarry:
         return self.work(rig, room, patch)
 
     def grader(self, workers: int = 2) -> Grader:
-        return Grader(SimpleNamespace(), workers=workers)  # type: ignore[arg-type]
+        blobs = SimpleNamespace(get=BLOBS.get_blob)
+        house = SimpleNamespace(workspace=SimpleNamespace(blobs=blobs, root=Path("/nowhere")))
+        return Grader(house, workers=workers)  # type: ignore[arg-type]
 
 
 @pytest.fixture

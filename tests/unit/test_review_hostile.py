@@ -1,5 +1,6 @@
 """Patches that want to break the reviewer get a finding, never a crash or a hang."""
 
+import json
 import time
 
 import pytest
@@ -8,9 +9,13 @@ from hypothesis import strategies as st
 
 from patchreview.diff import MAX_BYTES, MAX_FILES, read_diff
 from patchreview.findings import Severity
-from patchreview.interface import Rule
+from patchreview.interface import Ground, Rule
+from patchreview.output.sarif import sarif
+from patchreview.output.words import markdown
 from patchreview.reviewer import HOSTILE, review_patch
 from patchreview.rules import all_rules
+from patchreview.task.review import review_task
+from patchreview.task.subject import Subject
 
 HEAD = b"diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n"
 
@@ -149,3 +154,45 @@ def test_no_bytes_raise(data):
 def test_every_rule_has_its_own_code():
     codes = [rule.code for rule in all_rules()]
     assert len(codes) == len(set(codes)) > 25
+
+
+BINARY = (
+    b"diff --git a/%s b/%s\nnew file mode 100644\nindex 0000000..1111111\nGIT binary patch\nliteral 4\nLc${NkU|;|M00aO5\n\n"
+    b"literal 0\nHcmV?d00001\n\n"
+)
+
+
+def test_binary_file_that_python_loads_is_blocked_and_an_image_is_not():
+    assert review_patch(BINARY % (b"src/a.so", b"src/a.so")).blocked
+    assert not review_patch(BINARY % (b"docs/a.png", b"docs/a.png")).blocked
+
+
+@pytest.mark.parametrize("path", [b"\xff\xfe.py", "ü b.py".encode(), b"a\\tb.py", b"x" * 4000 + b".py"])
+def test_odd_names_reach_findings_as_text(path):
+    review = review_patch(made(path, [b"import pdb; pdb.set_trace()"]))
+    assert all(one.path.encode("utf-8") is not None for one in review.findings)
+    json.dumps(sarif(review.findings))
+    list(markdown(review))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1", "cp037"])
+def test_source_in_another_encoding_is_reviewed_to_its_end(encoding):
+    source = "def f(x):\n    return 'ü'\n".encode(encoding).replace(b"\n", b" ")
+    assert not [one for one in review_patch(made(b"src/a.py", [source])).findings if "broke" in one.message]
+
+
+def test_hostile_patch_is_held_against_a_hostile_task_too():
+    deep = read_diff(made(b"src/a.py", DEEP["brackets"]))
+    ground = Ground(
+        gold=deep, tests=read_diff(made(b"tests/test_a.py", DEEP["quotes"])), statement="\ud800" * 9
+    )
+    assert isinstance(review_patch(made(b"src/b.py", DEEP["blocks"]), ground).blocked, bool)
+    subject = Subject(instance_id="a__b-1", statement="(" * 100_000, gold=deep, tests=ground.tests)
+    assert review_task(subject).scores
+
+
+def test_ten_thousand_hunks_of_one_file_end():
+    hunk = b"@@ -%d,1 +%d,1 @@\n-x = 1\n+x = 2\n"
+    body = b"".join(hunk % (n * 10 + 1, n * 10 + 1) for n in range(10_000))
+    review = review_patch(b"diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n" + body)
+    assert (review.files, review.lines) == (1, 20_000)

@@ -1,15 +1,17 @@
-"""Stage `assess`: what was frozen, built and measured becomes a task."""
+"""Stage `assess`: what was frozen, built and measured becomes a task, with its review."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from swequarry import __version__
 from swequarry.config import meaning_of
+from swequarry.errors import RepositoryError
 from swequarry.git.paths import path_text
 from swequarry.ledger.keys import StoredOutcome
-from swequarry.outcome import Accepted
+from swequarry.outcome import Accepted, RejectCode, Rejected
+from swequarry.pipeline.reviewing import reviewed_task, words_of_base
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.records import (
@@ -20,6 +22,8 @@ from swequarry.records import (
     Environment,
     InitialState,
     Provenance,
+    Reviewed,
+    ReviewSeverity,
     Seal,
     Snapshot,
     Stability,
@@ -53,7 +57,11 @@ class AssessInput:
 
 @dataclass(frozen=True, slots=True)
 class AssessStage:
-    """Puts the task together; the budget is policy, so that equal input gives equal bytes."""
+    """Puts the task together; the budget is policy, so that equal input gives equal bytes.
+
+    The review stands in the task and changes nothing that was measured. Whether a task that it blocks stays
+    one is a setting.
+    """
 
     house: House
     name: ClassVar[str] = "assess"
@@ -61,14 +69,31 @@ class AssessStage:
 
     @property
     def settings_hash(self) -> ContentHash:
-        """The budget's policy."""
-        return meaning_of(self.house.settings.verify.timeout_s)
+        """The budget's policy, and what becomes of tasks that the review blocks."""
+        settings = self.house.settings
+        return meaning_of(settings.verify.timeout_s, settings.review)
 
     def run(self, item: StageItem[AssessInput], context: StageContext) -> Sequence[StoredOutcome]:
-        """Return the task."""
-        del context
-        task = assemble(item.value, Budget(time_s=self.house.settings.verify.timeout_s))
-        return [stored(item.key, Accepted(value=task))]
+        """Return the task, or a rejection with the findings that block it."""
+        settings = self.house.settings
+        task = assemble(item.value, Budget(time_s=settings.verify.timeout_s))
+        review = reviewed_task(task, context.blobs.get, self._in_base(item.value.candidate))
+        if review.blocked and settings.review.blocked_tasks == "drop":
+            return [stored(item.key, _blocked(review))]
+        return [stored(item.key, Accepted(value=replace(task, review=review)))]
+
+    def _in_base(self, candidate: Candidate) -> Callable[[bytes], bool] | None:
+        try:
+            repository = self.house.repository(candidate.repo)
+        except RepositoryError:
+            return None
+        return words_of_base(repository, candidate.base_tree)
+
+
+def _blocked(review: Reviewed) -> Rejected:
+    found = [one for one in review.findings if one.severity is ReviewSeverity.BLOCK]
+    evidence = tuple(f"{one.rule}: {one.message}: {one.evidence}" for one in found)
+    return Rejected(code=RejectCode.REVIEW, message=found[0].message, evidence=evidence)
 
 
 def _wider(candidate: Candidate, verification: Verification) -> tuple[str, ...]:

@@ -49,11 +49,20 @@ def measured_time(ledger: Ledger, item: str) -> float | None:
     Raises:
         StorageError: the ledger can't be read.
     """
+    return min(measured_times(ledger, item), default=None)
+
+
+def measured_times(ledger: Ledger, item: str) -> tuple[float, ...]:
+    """Return the seconds of each run after the fix, as the newest verification of an item saw them.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
     for attempt in reversed(attempts_of(ledger, [item])):
         if attempt.key.stage == VerifyStage.name and attempt.status is AttemptStatus.DONE:
             runs = [run for run in attempt.observed.get("runs", ()) if run["state"] == State.AFTER.value]
-            return min((float(run["duration_s"]) for run in runs), default=None)
-    return None
+            return tuple(float(run["duration_s"]) for run in runs)
+    return ()
 
 
 def affordable_turns(settings: ChecksSettings, test_s: float | None) -> int | None:

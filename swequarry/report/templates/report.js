@@ -100,6 +100,7 @@
 
   const badges = (task) => [
     task.fromCommits && make("span", { cls: "badge" }, "statement from commits"),
+    task.blocked && make("span", { cls: "badge rejected", title: "measured to be a task; a finding of the review blocks it" }, "review blocks"),
     task.leftOut && make("span", { cls: "badge open", title: "verified, and not a row of the dataset" }, `not a row: ${task.leftOut}`),
   ];
 
@@ -133,8 +134,8 @@
     tasks: () => listing(find("#task-list"), {
       rows: lists.tasks, noun: "task", text: (task) => `${task.id} ${task.title} ${task.licence ?? ""}`, row: taskCard,
       filters: [repos, {
-        name: "show", label: "Kind", all: "All kinds", say: { issue: "statement from issue", commits: "statement from commits", quarantined: "with quarantined tests", survivors: "with wrong fixes that pass", "left-out": "not a row of the dataset" },
-        of: (task) => [task.fromCommits ? "commits" : "issue", ...(task.quarantined ? ["quarantined"] : []), ...(task.survivors ? ["survivors"] : []), ...(task.leftOut ? ["left-out"] : [])],
+        name: "show", label: "Kind", all: "All kinds", say: { issue: "statement from issue", commits: "statement from commits", quarantined: "with quarantined tests", survivors: "with wrong fixes that pass", blocked: "blocked by the review", doubts: "with doubts of the review", "left-out": "not a row of the dataset" },
+        of: (task) => [task.fromCommits ? "commits" : "issue", ...(task.quarantined ? ["quarantined"] : []), ...(task.survivors ? ["survivors"] : []), ...(task.blocked ? ["blocked"] : []), ...(task.doubts ? ["doubts"] : []), ...(task.leftOut ? ["left-out"] : [])],
       }],
       sorts: {
         "weakest tests": (a, b) => (a.strength ?? 2) - (b.strength ?? 2) || a.id.localeCompare(b.id, "en", { numeric: true }),
@@ -302,6 +303,18 @@
         found.survivors.map(([what, place, fate, patch]) => block(`${what} · ${place} · ${fate}`, found.survivors.length <= 3, diff(patch)))));
   }
 
+  function review(task) {
+    const found = task.review;
+    if (!found) return panel("review", "Review", null, make("p", { cls: "muted" }, "Not reviewed."));
+    const kind = { block: "rejected", warn: "open", note: "" };
+    return panel("review", "Review", null, make("p", {}, found.said + "."),
+      make("p", { cls: "muted" }, "What rules say of statement, tests and fix. Nothing here was run, and nothing changes what was measured."),
+      found.findings.length > 0 && testTable("Findings", ["severity", "rule", "place", "what", "evidence"], found.findings.map(([severity, rule, place, message, evidence]) => make("tr", {},
+        make("td", { cls: "left" }, make("span", { cls: `badge ${kind[severity]}` }, severity)), make("td", { cls: "left" }, make("code", {}, rule)),
+        make("td", { cls: "left wrap" }, make("code", {}, place)), make("td", { cls: "left wrap" }, message), make("td", { cls: "left wrap" }, evidence && make("code", {}, evidence))))),
+      found.more > 0 && make("p", { cls: "note" }, `${number(found.more)} more aren't shown here.`));
+  }
+
   function environment(env) {
     const lines = env.lock.text.split("\n").filter((line) => /^[A-Za-z0-9]/.test(line)).length;
     return panel("environment", "Environment", null, facts(env.facts),
@@ -336,7 +349,7 @@
     const near = built.tasks?.ids().length ? built.tasks.ids() : lists.tasks;
     const here = near.findIndex((other) => other.id === id);
     const turn = (other, label) => other && make("a", { href: "#/task/" + encodeURIComponent(other.id), title: other.id }, label);
-    const sections = [["statement", "Statement"], ["gold", "Gold patch"], ["test", "Test patch"], ["tests", "Tests"], ["strength", "Strength"], ["stability", "Stability"], ["environment", "Environment"], ["proof", "Proof"]];
+    const sections = [["statement", "Statement"], ["gold", "Gold patch"], ["test", "Test patch"], ["tests", "Tests"], ["strength", "Strength"], ["stability", "Stability"], ["review", "Review"], ["environment", "Environment"], ["proof", "Proof"]];
     host.append(
       make("div", { cls: "crumbs" }, make("a", { href: "#/tasks" }, "Tasks"), make("span", {}, task.repo), make("span", { cls: "turn" }, turn(here > 0 && near[here - 1], "← previous"), turn(here >= 0 && near[here + 1], "next →"))),
       make("h1", { tabindex: "-1", dir: "auto" }, task.title),
@@ -344,7 +357,7 @@
       make("div", { cls: "jump", role: "navigation", "aria-label": "Sections" }, sections.map(([name, label]) => make("button", { type: "button", onclick: () => { const head = find(`#${name}`, host); head.scrollIntoView(); find("h2", head).focus({ preventScroll: true }); } }, label))),
       make("div", { cls: "panel" }, facts(task.facts)), statement(task),
       panel("gold", "Gold patch", null, diff(task.gold)), panel("test", "Test patch", null, diff(task.test)),
-      tests(task), strength(task), stability(task), environment(task.environment), proof(task));
+      tests(task), strength(task), stability(task), review(task), environment(task.environment), proof(task));
     return task.id;
   }
 

@@ -1,0 +1,1 @@
+"""Review of trajectories: what a solver did on its way to a patch."""
