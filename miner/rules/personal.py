@@ -20,8 +20,8 @@ PERSONAL_DATA_REMOVED = "personal_data_removed"
 _SHOWN = 4
 _NAMES_OF_NOBODY = """
 admin app appuser bar build builder circleci coder conda default dev developer docker ec2-user foo gitpod
-jenkins jovyan me name public python root runner shared somebody someone test tester travis ubuntu user username
-users
+jenkins jovyan me name public python root runner shared somebody someone test tester travis ubuntu user
+username users
 vagrant vscode vsts work workspace you
 """
 _NOBODY = frozenset(_NAMES_OF_NOBODY.split())

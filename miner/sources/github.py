@@ -162,7 +162,7 @@ def _changed_since(asker: Asker, since: datetime) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GithubSource:
-    """Makes candidates of one repository; `writable` as `GitSource`. `remark` hears what is odd, and the cost."""
+    """Makes candidates of one repository; `writable` as `GitSource`. `remark` hears oddities and the cost."""
 
     repo: RepoRef
     settings: Settings
