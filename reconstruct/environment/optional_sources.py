@@ -1,7 +1,9 @@
 """What of the second tier has no wheels: built from its sources, one requirement after the other.
 
-Each has a bound on its time, and all have one together. What fails, or would change what is there already, is
-lost, and nothing else is lost with it. How far a slow machine comes may differ; what it came to is locked.
+All of them have a bound on their time, of which each gets an equal share of what is left. Those that it
+wasn't enough for are tried once more when the others are through, with what was built of them. What fails,
+or would change what is there already, is lost, and nothing else is lost with it. How far a slow machine
+comes may differ; what it came to is locked.
 """
 
 import time
@@ -25,6 +27,8 @@ _ALL_S = 300.0
 _SHARE = 0.4
 """Of the time that is left for a build, optional sources get no more than this."""
 _LEAST_S = 2.0
+_ROUNDS = 2
+_SLOW = ("takes too long to look at", "takes too long to build")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +44,18 @@ def add_from_sources(
 ) -> Sources:
     """Install what can be built of some requirements beside packages that stay as they are."""
     deadline = time.monotonic() + min(_ALL_S, session.left_s * _SHARE)
-    packages, lost = list(present), []
-    for line in wanted:
-        bound = min(_EACH_S, deadline - time.monotonic())
-        why = "no time is left for its sources" if bound < _LEAST_S else _add(session, packages, line, bound)
-        if why:
-            lost.append((name_of(line), why))
-    return Sources(lock=tuple(packages[len(present) :]), lost=tuple(lost))
+    packages, lines = list(present), list(wanted)
+    lost: dict[str, str] = {}
+    for _ in range(_ROUNDS):
+        for place, line in enumerate(lines):
+            bound = min(_EACH_S, (deadline - time.monotonic()) / (len(lines) - place))
+            if bound < _LEAST_S:
+                lost.setdefault(name_of(line), "no time is left for its sources")
+            else:
+                lost[name_of(line)] = _add(session, packages, line, bound)
+        lines = [line for line in lines if lost[name_of(line)] in _SLOW]
+    failed = tuple((name, why) for name, why in lost.items() if why)
+    return Sources(lock=tuple(packages[len(present) :]), lost=failed)
 
 
 def _add(session: BuildSession, packages: list[LockedPackage], line: str, bound_s: float) -> str:
@@ -63,7 +72,7 @@ def _add(session: BuildSession, packages: list[LockedPackage], line: str, bound_
     argv = compile_argv(session.write_lines("sources.in", [line]), target, pins, more)
     result = run("resolve sources", argv)
     if not result.ok:
-        return "takes too long to look at" if _out_of_time(result) else "doesn't go with the rest"
+        return _SLOW[0] if _out_of_time(result) else "doesn't go with the rest"
     known = {package.name for package in packages}
     found = without_project(session, parse_lock(session.read(target)))
     new = [package for package in found if package.name not in known]
@@ -79,7 +88,7 @@ def _add(session: BuildSession, packages: list[LockedPackage], line: str, bound_
         return ""
     names = [package.name for package in new]
     session.uv("remove", "pip", "uninstall", "--python", PYTHON, *names, cause=BuildCause.INSTALL)
-    return "takes too long to build" if _out_of_time(result) else "can't be built"
+    return _SLOW[1] if _out_of_time(result) else "can't be built"
 
 
 def _out_of_time(result: ExecResult) -> bool:
