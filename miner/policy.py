@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from license_expression import ExpressionError, get_spdx_licensing
+from license_expression import ExpressionError
 
 from miner.decontam.compare import Action, Comparer
 from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
 from miner.decontam.items import Item, Part, change_hash, normal_form, read_items
+from miner.licence import spdx_table
 from miner.rules.all_rules import PULL_RULES, RULES
 from miner.rules.interface import Health, Subject
 from miner.rules.personal import redacted
@@ -137,11 +139,14 @@ def fingerprints_of(path: Path, name: str) -> Fingerprints:
 
 def is_allowed(licence: Licence | None, allowed: frozenset[str]) -> bool:
     """Whether a licence is one of some SPDX ids: all that apply together, one of those to choose from."""
-    if licence is None or licence.spdx is None:
-        return False
-    licensing = get_spdx_licensing()
+    return licence is not None and licence.spdx is not None and _fits(licence.spdx, allowed)
+
+
+@lru_cache(maxsize=1024)
+def _fits(spdx: str, allowed: frozenset[str]) -> bool:
+    licensing = spdx_table()
     try:
-        expression = licensing.parse(licence.spdx)
+        expression = licensing.parse(spdx)
     except ExpressionError:
         return False
 
@@ -170,7 +175,7 @@ def _opted_out(path: Path | None) -> tuple[str, ...]:
 
 
 def _ids(names: tuple[str, ...]) -> Iterator[str]:
-    known = {key.lower() for key in get_spdx_licensing().known_symbols}
+    known = {key.lower() for key in spdx_table().known_symbols}
     for name in names:
         if name == PERMISSIVE:
             yield from _PERMISSIVE.lower().split()
