@@ -34,8 +34,8 @@ class Try:
 class Explanation:
     """How an item ended, in a sentence, with evidence and tries.
 
-    `tries` are those of the item alone: mining tries a whole source at once. `log` need not exist. `links` say
-    of each issue whether it is resolved, and by what evidence.
+    `tries` are those of the item alone: mining tries a whole source at once. `log` need not exist. `links`
+    say of each issue whether it is resolved, and by what evidence.
     """
 
     item: str

@@ -68,8 +68,8 @@ REJECT_STAGES: Mapping[str, Sequence[RejectCode]] = {
 
 
 _ABOUT = (
-    "Made from the code by `python -m swequarry.report.reject_codes`; don't edit it. A rejection is final until",
-    "a setting or a rule changes. `swequarry why ITEM` shows the sentence and the evidence, and",
+    "Made from the code by `python -m swequarry.report.reject_codes`; don't edit it. A rejection is final",
+    "until a setting or a rule changes. `swequarry why ITEM` shows the sentence and the evidence, and",
     "`swequarry rejects --code CODE` all items of a code. What the rules of the Curator look at is in",
     "[curation.md](curation.md).",
 )
