@@ -187,7 +187,8 @@ def _memory(texts: Sequence[bytes]) -> None:
             pass
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     print(
-        f"peak memory after {_STREAMED:,} and {4 * _STREAMED:,} more items: {peaks[0]:.0f} and {peaks[1]:.0f} MB"
+        f"peak memory after {_STREAMED:,} and {4 * _STREAMED:,} more items: "
+        f"{peaks[0]:.0f} and {peaks[1]:.0f} MB"
     )
 
 

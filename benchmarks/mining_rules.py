@@ -91,7 +91,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--records", type=int, default=100_000)
     given = options.parse_args()
-    policy = read_policy(CurateSettings(policy="strict"))  # type: ignore[call-arg]
+    policy = read_policy(CurateSettings(policy="strict"))
     endings: Counter[str] = Counter()
     spent, began = 0.0, time.perf_counter()
     records, number = _records(given.records), 0

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 
 from miner.candidates import PutBlob
+from miner.decontam.shipped import benchmark_path
 from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
 from miner.sources.git import GitSource, PullFilter
@@ -127,7 +128,8 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
         InputError: a file can't be read.
     """
     digest = hashlib.sha256(f"miner {MINER_VERSION}\n{unit.key}\n".encode())
-    for path in (*settings.curate.decontamination.against, settings.curate.opt_out):
+    against = tuple(map(benchmark_path, settings.curate.decontamination.against))
+    for path in (*against, settings.curate.opt_out):
         digest.update(_file_hash(path).encode("ascii"))
     if unit.repo is None:
         digest.update(_file_hash(settings.source.rows).encode("ascii"))

@@ -12,6 +12,7 @@ from license_expression import ExpressionError
 from miner.decontam.compare import Action, Comparer
 from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
 from miner.decontam.items import Item, Part, change_hash, normal_form, read_items
+from miner.decontam.shipped import benchmark_path, shipped_names
 from miner.licence import spdx_table
 from miner.rules.all_rules import PULL_RULES, RULES
 from miner.rules.interface import Health, Subject
@@ -57,11 +58,17 @@ class Policy:
         )
 
     def judge(
-        self, candidate: Candidate, gold: bytes, tests: bytes, health: Health = _UNKNOWN
+        self,
+        candidate: Candidate,
+        gold: bytes,
+        tests: bytes,
+        health: Health = _UNKNOWN,
+        roots: tuple[str, ...] = (),
     ) -> Outcome[Candidate]:
         """Return the candidate, with what it has in common with benchmarks, or why it is dropped.
 
-        What the policy wants taken out of the statement is taken out first, and flagged.
+        What the policy wants taken out of the statement is taken out first, and flagged. `roots` are the
+        first commits of the repository, by which a fork or a new name is told.
         """
         if objection := self._opted_out(candidate.repo):
             return objection
@@ -78,7 +85,7 @@ class Policy:
             return _licence(candidate.licence)
         if self.comparer is None:
             return Accepted(value=candidate)
-        (decision,) = self.comparer.decisions([_item(candidate, gold, tests)])
+        (decision,) = self.comparer.decisions([_item(candidate, gold, tests, roots)])
         told = tuple(str(match) for match in decision.matches[:_SHOWN])
         dropped = {Action.REMOVE} if self.keeps_reviewed else {Action.REMOVE, Action.REVIEW}
         if decision.action in dropped:
@@ -96,9 +103,10 @@ def check_policy(settings: CurateSettings) -> None:
     list(_ids(settings.licences))
     _opted_out(settings.opt_out)
     for path in settings.decontamination.against:
-        if not path.is_file():
+        if not benchmark_path(path).is_file():
             raise InputError(
-                f"there is no benchmark {path}; name rows (.jsonl, .parquet) or fingerprints (.npz)"
+                f"there is no benchmark {path}; name rows (.jsonl, .parquet), fingerprints (.npz), or one "
+                f"that comes with the program: {', '.join(shipped_names())}"
             )
 
 
@@ -125,7 +133,8 @@ def benchmarks(paths: tuple[Path, ...]) -> Fingerprints:
     Raises:
         InputError: one can't be read.
     """
-    return merged([Fingerprints.load(p) if p.suffix == ".npz" else fingerprints_of(p, p.stem) for p in paths])
+    found = [benchmark_path(path) for path in paths]
+    return merged([Fingerprints.load(p) if p.suffix == ".npz" else fingerprints_of(p, p.stem) for p in found])
 
 
 def fingerprints_of(path: Path, name: str) -> Fingerprints:
@@ -197,7 +206,7 @@ def _licence(licence: Licence | None) -> Rejected:
     return Rejected(code=RejectCode.LICENCE, message=message, evidence=evidence)
 
 
-def _item(candidate: Candidate, gold: bytes, tests: bytes) -> Item:
+def _item(candidate: Candidate, gold: bytes, tests: bytes, roots: tuple[str, ...]) -> Item:
     texts = {
         Part.STATEMENT: candidate.statement.text,
         Part.GOLD: gold.decode("utf-8", "surrogateescape"),
@@ -210,4 +219,5 @@ def _item(candidate: Candidate, gold: bytes, tests: bytes) -> Item:
         pull=candidate.pull_number,
         base=candidate.base_commit,
         change=change_hash(gold),
+        roots=roots,
     )
