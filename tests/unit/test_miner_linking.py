@@ -243,6 +243,40 @@ def test_any_text_gives_links_and_no_exception(text):
         assert link.number > 0
 
 
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "fixes",
+                " ",
+                "#1",
+                "#2",
+                "\n",
+                "\r\n",
+                "not",
+                "- ",
+                "1. ",
+                "# ",
+                "    ",
+                "\t",
+                "_",
+                "a_b",
+                "===",
+                ".",
+            ]
+        ),
+        max_size=14,
+    ).map("".join)
+)
+@example("# fixes\n#1")
+@example("fixes  \n  #1")
+@example("- a\n\n      fixes #1")
+def test_plain_text_gives_the_links_that_parsing_gives(text):
+    parsed = links(text + "\n\n<!-- a comment, so it is parsed -->")
+    assert [(n.number, n.ambiguous) for n in links(text)] == [(n.number, n.ambiguous) for n in parsed]
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(
