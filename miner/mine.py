@@ -25,7 +25,7 @@ from swequarry.records import ContentHash, RepoRef
 
 __all__ = ["MineUnit", "MinedItem", "mine_unit", "mine_units", "read_repositories", "unit_fingerprint"]
 
-MINER_VERSION = 1
+MINER_VERSION = 2
 """Part of every unit's fingerprint: a change of rules here mines again."""
 
 _REPOSITORY = re.compile(

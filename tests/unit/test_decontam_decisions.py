@@ -1,4 +1,4 @@
-"""What becomes of items that are in a benchmark, or only look like it."""
+"""What becomes of items that are in a benchmark, or only look like it (edge cases B058, B060, B061, B063)."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Which issues a pull request resolves, by its own words (edge cases B001, B003, B004, B007)."""
+"""Which issues a pull request resolves, by its own words (edge cases B001, B003, B004, B055)."""
 
 import time
 
