@@ -1,4 +1,4 @@
-"""Rules about words and changes, and the policies that switch them."""
+"""Rules about words, changes and pull requests, and the policies that switch them (edge case B006)."""
 
 import dataclasses
 import json
