@@ -12,13 +12,15 @@ from pathlib import Path
 from miner.candidates import PutBlob
 from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
+from miner.sources.gharchive import dump_state, gharchive_items
 from miner.sources.git import GitSource, PullFilter
-from miner.sources.github import GithubSource, open_client, state_of
+from miner.sources.github import github_items, open_client, state_of
 from miner.sources.githubapi.client import GithubClient
 from miner.sources.githubapi.tokens import read_tokens
 from miner.sources.interface import MinedItem, MineUnit
 from miner.sources.issues import IssueBook, read_issues
 from miner.sources.published import RowFilter, RowsSource
+from miner.sources.told import Room
 from swequarry.config import Settings, SourceSettings
 from swequarry.errors import ConfigError, InputError
 from swequarry.git.history import branch_tip, merged_pulls
@@ -154,6 +156,8 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
             digest.update(state.encode("utf-8"))
             if state.startswith("gone "):
                 return ContentHash(digest.hexdigest())
+        if settings.source.kind == "gharchive":
+            digest.update(dump_state(settings.source.gharchive).encode("utf-8"))
         repository = locator.locate(unit.repo)
         digest.update(branch_tip(repository, settings.source.branch).encode("ascii"))
         digest.update(repository.git(["for-each-ref", "--format=%(objectname) %(refname)"]))
@@ -218,18 +222,19 @@ def mine_unit(
     for problem in issues.problems if issues else ():
         remark(problem)
     chosen = PullFilter(since=since, until=until, numbers=numbers, limit=source.limit)
-    if source.kind == "github":
-        source_of = GithubSource(
+    if source.kind != "git":
+        room = Room(
             repo=unit.repo,
             settings=settings,
-            client=client_of(settings, locator),
-            locator=locator,
             put_blob=put_blob,
             policy=policy,
             issues=issues or IssueBook(),
             remark=remark,
         )
-        yield from source_of.items(chosen)
+        if source.kind == "github":
+            yield from github_items(room, client_of(settings, locator), locator, chosen)
+        else:
+            yield from gharchive_items(room, locator, chosen)
         return
     repository = locator.locate(unit.repo)
     pulls = GitSource(
