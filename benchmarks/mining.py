@@ -114,7 +114,7 @@ def main() -> None:
         with serving(quarry.world, checks=False) as server:
             begun = time.monotonic()
             found, client, merged = mine(server.api, quarry.path, folder)
-            wrong = {n for n, issue in quarry.links.items() if found.get(n) != {issue}}
+            wrong = {n for n, issue in quarry.links.items() if found.get(n) != frozenset((issue,))}
             told: dict[str, Any] = {
                 "merged": merged,
                 "candidates_asked_for": len(found),

@@ -23,7 +23,7 @@ from miner.sources.published import RowFilter, RowsSource
 from miner.sources.told import Room
 from swequarry.config import Settings, SourceSettings
 from swequarry.errors import ConfigError, InputError
-from swequarry.git.history import branch_tip, merged_pulls
+from swequarry.git.history import merged_pulls
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.records import ContentHash, RepoRef
 
@@ -115,6 +115,17 @@ def mine_units(settings: Settings) -> tuple[MineUnit, ...]:
     return tuple(MineUnit(key=f"{source.kind}:{repo.full_name}", repo=repo) for repo in repositories)
 
 
+def check_source(settings: Settings, locator: MirrorLocator) -> None:
+    """See that somebody can be asked, before anything is mined; it costs nothing.
+
+    Raises:
+        AuthenticationError: GitHub is to be asked, and there is no token or none that it accepts.
+    """
+    source = settings.source
+    if source.kind == "github" or (source.kind == "gharchive" and source.gharchive.complete == "api"):
+        client_of(settings, locator).check_tokens()
+
+
 def client_of(settings: Settings, locator: MirrorLocator) -> GithubClient:
     """Return a client for GitHub whose memory lies beside our clones.
 
@@ -158,9 +169,8 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
                 return ContentHash(digest.hexdigest())
         if settings.source.kind == "gharchive":
             digest.update(dump_state(settings.source.gharchive).encode("utf-8"))
-        repository = locator.locate(unit.repo)
-        digest.update(branch_tip(repository, settings.source.branch).encode("ascii"))
-        digest.update(repository.git(["for-each-ref", "--format=%(objectname) %(refname)"]))
+        digest.update((settings.source.branch or "").encode("utf-8"))
+        digest.update(locator.refs(unit.repo))
         digest.update(_file_hash(settings.source.issues).encode("ascii"))
     return ContentHash(digest.hexdigest())
 
@@ -176,6 +186,15 @@ def _day(text: str | None, name: str, end: time) -> datetime | None:
     if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", text.strip()):
         moment = datetime.combine(moment.date(), end)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def days_of(source: SourceSettings) -> tuple[datetime | None, datetime | None]:
+    """Return the first and the last moment that the settings choose, both included.
+
+    Raises:
+        ConfigError: one is no date.
+    """
+    return _day(source.since, "since", time.min), _day(source.until, "until", time.max)
 
 
 def _ignore(_remark: str) -> None:
@@ -203,7 +222,7 @@ def mine_unit(
         StorageError: a patch can't be stored.
     """
     source = settings.source
-    since, until = _day(source.since, "since", time.min), _day(source.until, "until", time.max)
+    since, until = days_of(source)
     numbers = frozenset(source.pulls)
     policy = read_policy(settings.curate)
     if unit.repo is None:
@@ -246,5 +265,6 @@ def mine_unit(
         put_blob=put_blob,
         policy=policy,
         licences=LicenceReader(repository),
+        complete=locator.complete,
     )
     yield from pulls.items(chosen)

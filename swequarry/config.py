@@ -71,8 +71,9 @@ class SourceSettings(Section):
     """Where candidates come from.
 
     `mirror` is a path template with `{owner}` and `{name}` (clones and bare mirrors alike); without it, or
-    where nothing lies there, `url` is a template to clone from into the cache. `limit` counts candidates per
-    repository, newest first.
+    where nothing lies there, `url` is a template to clone from into the cache: without blobs where
+    `partial_clones` is set, and no more than `clones_gb` of clones, those that weren't used for longest going
+    first. `limit` counts candidates per repository, newest first.
     """
 
     kind: Literal["git", "github", "gharchive", "rows"] = "git"
@@ -82,6 +83,8 @@ class SourceSettings(Section):
     issues: Path | None = None
     mirror: str | None = None
     url: str = "https://github.com/{owner}/{name}"
+    partial_clones: bool = False
+    clones_gb: float | None = Field(default=None, gt=0)
     since: str | None = None
     until: str | None = None
     limit: int | None = Field(default=None, ge=1)

@@ -1,6 +1,6 @@
 """Hourly dumps of GitHub's public events, streamed into a store on disk; memory doesn't grow with them.
 
-Each file is gzip with one event a line. Kept are pull requests, issues and comments of the wanted repositories,
+Each file is gzip with one event a line. Kept are pull requests, issues and comments of wanted repositories,
 by the newest event that told of them. Three generations of events are read: those of today, whose pull
 requests are mere stubs (GitHub has left out title, body and merge since October 2025), the full ones before,
 and those before 2015, where the repository stands under `repository` and an issue may be a number only.

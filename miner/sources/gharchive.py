@@ -64,7 +64,7 @@ def gharchive_items(room: Room, locator: MirrorLocator, chosen: PullFilter) -> I
         helper = informant_of(client, room.repo, settings.github)
     teller = DumpTeller(store=store, repo=room.repo, helper=helper)
     try:
-        yield from told_items(room, locator.locate(room.repo), teller, chosen)
+        yield from told_items(room, locator, teller, chosen)
     finally:
         store.close()
     room.remark(

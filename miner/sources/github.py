@@ -175,5 +175,5 @@ def github_items(
         return
     if informant.facts.full_name.lower() != room.repo.full_name.lower():
         room.remark(f"{room.repo.full_name} is named {informant.facts.full_name} today")
-    yield from told_items(room, locator.locate(room.repo), informant, chosen, informant.facts)
+    yield from told_items(room, locator, informant, chosen, informant.facts)
     room.remark(f"{room.repo.full_name}: {client.spent}")

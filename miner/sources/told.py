@@ -14,7 +14,7 @@ from miner.sources.interface import Informant, MinedItem
 from miner.sources.issues import IssueBook
 from swequarry.config import Settings
 from swequarry.git.history import Landed, merged_pulls
-from swequarry.git.repository import Repository
+from swequarry.git.mirrors import MirrorLocator
 from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import RepoRef
 
@@ -44,11 +44,12 @@ class Room:
 
 
 def told_items(
-    room: Room, repository: Repository, teller: Teller, chosen: PullFilter, facts: RepoFacts | None = None
+    room: Room, locator: MirrorLocator, teller: Teller, chosen: PullFilter, facts: RepoFacts | None = None
 ) -> Iterator[MinedItem]:
     """Yield one item for every merged pull request that is chosen.
 
     Raises:
+        RepositoryError: the repository can't be cloned.
         SourceError, AuthenticationError: the teller can't be asked.
         GitError, StorageError: as `GitSource.items`.
     """
@@ -56,6 +57,7 @@ def told_items(
     def ask_landed(silent: Sequence[int], complete: bool) -> Mapping[int, Landed]:  # noqa: FBT001 - `AskLanded`
         return teller.ask_landed(chosen, silent, complete=complete)
 
+    repository = locator.locate(room.repo)
     # With a limit the newest will do, and what git shows is newest first.
     ask = ask_landed if chosen.limit is None else None
     history = merged_pulls(repository, room.repo, room.settings.source.branch, ask)
@@ -70,6 +72,7 @@ def told_items(
         policy=room.policy,
         licences=LicenceReader(repository),
         informant=teller,
+        complete=locator.complete,
         source=room.settings.source.kind,
         stars=facts.stars if facts else None,
         reported_licence=facts.licence if facts else None,

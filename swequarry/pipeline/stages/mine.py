@@ -28,6 +28,8 @@ class MineStage:
             update={
                 "mirror": None,
                 "url": "",
+                "partial_clones": False,
+                "clones_gb": None,
                 "rows": None,
                 "issues": None,
                 "repositories": (),
