@@ -4,6 +4,7 @@ Counted from the clone and from what is remembered. Of issues nobody knows how m
 these are read: one each is assumed. A repository that isn't cloned yet can't be counted.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from miner.candidates import judge_paths
@@ -12,7 +13,7 @@ from miner.sources.git import PullFilter
 from miner.sources.github import asker_of, read_repo
 from miner.sources.githubapi.queries import MAX_BATCH, Kind, points
 from swequarry.config import Settings
-from swequarry.git.history import merged_pulls
+from swequarry.git.history import Landed, merged_pulls
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.git.netchanges import net_changes
 from swequarry.records import RepoRef
@@ -22,8 +23,8 @@ from swequarry.records import RepoRef
 class Plan:
     """What one unit would ask. `merged` None: the repository isn't cloned, so nothing can be counted.
 
-    `passing` are those pull requests that can become candidates by their paths, `remembered` those of them that
-    GitHub was asked about before. `silent` left no trace in the history and are asked where they landed.
+    `passing` are those pull requests that can become candidates by their paths, `remembered` those of them
+    that GitHub was asked about before. `silent` left no trace in the history and are asked where they landed.
     """
 
     repo: str
@@ -51,9 +52,12 @@ def plan_unit(unit: MineUnit, settings: Settings, locator: MirrorLocator) -> Pla
     since, until = days_of(settings.source)
     chosen = PullFilter(since=since, until=until, numbers=frozenset(settings.source.pulls))
     silent: list[int] = []
-    history = merged_pulls(
-        repository, unit.repo, settings.source.branch, lambda found, _complete: silent.extend(found) or {}
-    )
+
+    def ask_landed(found: Sequence[int], _complete: bool) -> Mapping[int, Landed]:  # noqa: FBT001 - `AskLanded`
+        silent.extend(found)
+        return {}
+
+    history = merged_pulls(repository, unit.repo, settings.source.branch, ask_landed)
     pulls = [pull for pull in history.pulls if chosen.chooses(pull.record)]
     usable = [pull for pull in pulls if pull.rejection is None and pull.base_tree is not None]
     changes = net_changes(repository, [(p.base_tree, p.merged_tree) for p in usable if p.base_tree])

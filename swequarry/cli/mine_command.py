@@ -104,7 +104,6 @@ def _sum_up(plans: list[Plan], *, asks: bool) -> None:
     requests, spent = sum(plan.requests for plan in plans), sum(plan.points for plan in plans)
     merged = sum(plan.merged or 0 for plan in plans)
     share = f", {requests / merged:.3f} a merged pull request" if merged else ""
-    note(
-        f"at least {requests} requests{share}, and {spent} points of GraphQL: {spent / _POINTS_AN_HOUR:.2f} hours"
-        f" of one token's limit ({_POINTS_AN_HOUR} points an hour); long lists of comments cost more"
-    )
+    hours = spent / _POINTS_AN_HOUR
+    note(f"at least {requests} requests{share}; long lists of comments cost more")
+    note(f"{spent} points of GraphQL: {hours:.2f} hours of one token's limit, {_POINTS_AN_HOUR} an hour")
