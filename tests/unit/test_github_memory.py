@@ -1,17 +1,21 @@
 """What is remembered of GitHub, and spans of time cut so that search shows all of them."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.sources.githubapi.batches import Asker
+from miner.sources.githubapi.client import RealClock, Spent, TooMuchError
 from miner.sources.githubapi.listing import Span, split
 from miner.sources.githubapi.memory import Memory, Page, Pause
 from miner.sources.githubapi.queries import MAX_BATCH, Kind, batch_query, points
 from miner.sources.githubapi.tokens import read_tokens, token_id
 from swequarry.errors import AuthenticationError, StorageError
+from swequarry.records import RepoRef
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -61,6 +65,7 @@ def test_file_that_is_no_memory_is_named(tmp_path):
 MOMENTS = st.lists(st.integers(min_value=0, max_value=5000), max_size=80)
 
 
+@settings(max_examples=40)
 @given(MOMENTS, st.integers(min_value=1, max_value=10))
 def test_parts_of_a_span_show_every_result_once(moments, limit):
     span = Span(NOW, NOW + timedelta(seconds=5000))
@@ -77,28 +82,33 @@ def test_parts_of_a_span_show_every_result_once(moments, limit):
         assert fits or part.since == part.until
     assert parts[0][0].since == span.since
     assert parts[-1][0].until == span.until
-    assert all(
-        b.since - a.until == timedelta(seconds=1) for (a, _), (b, _) in zip(parts, parts[1:], strict=False)
-    )
+    assert all(b.since - a.until == timedelta(seconds=1) for (a, _), (b, _) in pairwise(parts))
 
 
 # --- batches -------------------------------------------------------------------------------------------
+
+
+class Remembering:
+    def __init__(self):
+        self.known: dict[tuple, object] = {}
+
+    def nodes(self, scope, kind, numbers):
+        return {n: self.known[scope, kind, n] for n in numbers if (scope, kind, n) in self.known}
+
+    def keep_nodes(self, scope, kind, found, _now):
+        self.known |= {(scope, kind, n): data for n, data in found.items()}
 
 
 class Answering:
     """Answers batches, but never more than `most` numbers at once, and loses those of `lost`."""
 
     def __init__(self, memory, most, lost=frozenset()):
-        from miner.sources.githubapi.client import RealClock, Spent
 
         self.memory, self.most, self.lost = memory, most, lost
         self.api, self.clock, self.spent = "http://x", RealClock(), Spent()
         self.asked: list[int] = []
 
     def graphql(self, query, _variables):
-        import re
-
-        from miner.sources.githubapi.client import TooMuchError
 
         numbers = [int(n) for n in re.findall(r"\bn(\d+): ", query)]
         if len(numbers) > self.most:
@@ -109,26 +119,22 @@ class Answering:
         return {"data": {"repository": {"nameWithOwner": "a/b", **there}}, "errors": errors}
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(min_value=1, max_value=400), max_size=120), st.integers(min_value=1, max_value=100)
 )
-def test_every_number_is_answered_once_whatever_fits_into_a_batch(tmp_path_factory, numbers, most):
-    from swequarry.records import RepoRef
-
-    client = Answering(Memory(tmp_path_factory.mktemp("m") / "m.sqlite"), most)
+def test_every_number_is_answered_once_whatever_fits_into_a_batch(numbers, most):
+    client = Answering(Remembering(), most)
     asker = Asker(client=client, repo=RepoRef(owner="a", name="b"))
     found = asker.nodes(Kind.LANDING, numbers)
     assert found == {n: None if n % 7 == 0 else {"number": n} for n in numbers}
     assert sorted(client.asked) == sorted(set(numbers))
     assert asker.nodes(Kind.LANDING, numbers) == found
     assert len(client.asked) == len(set(numbers))
-    client.memory.close()
 
 
-def test_number_without_an_answer_is_left_out_and_costs_no_other(tmp_path):
-    from swequarry.records import RepoRef
-
-    client = Answering(Memory(tmp_path / "m.sqlite"), 100, lost=frozenset({3}))
+def test_number_without_an_answer_is_left_out_and_costs_no_other():
+    client = Answering(Remembering(), 100, lost=frozenset({3}))
     found = Asker(client=client, repo=RepoRef(owner="a", name="b")).nodes(Kind.LANDING, [1, 2, 3, 4])
     assert sorted(found) == [1, 2, 4]
     assert client.asked.count(3) > 1

@@ -1,7 +1,7 @@
 """Many pull requests or issues at once, each remembered by itself.
 
-How many are asked for at once follows what GitHub can bear: half as many after it gave up on a query, twice as
-many after ten that it answered.
+How many are asked for at once follows what GitHub can bear: half as many after it gave up on a query, twice
+as many after ten that it answered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
