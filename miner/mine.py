@@ -14,9 +14,9 @@ from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
 from miner.sources.gharchive import dump_state, gharchive_items
 from miner.sources.git import GitSource, PullFilter
-from miner.sources.github import github_items, open_client, state_of
+from miner.sources.github import github_items, memory_of, open_client, state_of
 from miner.sources.githubapi.client import GithubClient
-from miner.sources.githubapi.tokens import read_tokens
+from miner.sources.githubapi.tokens import read_tokens, token_id
 from miner.sources.interface import MinedItem, MineUnit
 from miner.sources.issues import IssueBook, read_issues
 from miner.sources.published import RowFilter, RowsSource
@@ -124,6 +124,24 @@ def check_source(settings: Settings, locator: MirrorLocator) -> None:
     source = settings.source
     if source.kind == "github" or (source.kind == "gharchive" and source.gharchive.complete == "api"):
         client_of(settings, locator).check_tokens()
+
+
+def waits_of(settings: Settings, cache: Path) -> Callable[[], str | None]:
+    """Return what says, in a sentence, until when all tokens must rest; None where one may ask."""
+    tokens = {token_id(token) for token in read_tokens()}
+    memory = memory_of(settings.source.github, cache)
+
+    def ask() -> str | None:
+        resting = {}
+        for pause in memory.pauses(datetime.now(UTC)):
+            if pause.token in tokens and pause.token not in resting:
+                resting[pause.token] = pause
+        if len(resting) < len(tokens):
+            return None
+        first = min(resting.values(), key=lambda pause: pause.until)
+        return f"waiting for GitHub until {first.until:%H:%M:%S} UTC ({first.why})"
+
+    return ask
 
 
 def client_of(settings: Settings, locator: MirrorLocator) -> GithubClient:

@@ -14,6 +14,7 @@ from swequarry.cli.console import note, print_json, print_table
 from swequarry.cli.options import Json, Quiet, Set, Workspace_
 from swequarry.cli.progress import watched
 from swequarry.cli.settings import resolve
+from swequarry.cli.waits import waits
 from swequarry.config import Settings
 from swequarry.errors import ExitCode
 from swequarry.git.mirrors import MirrorLocator
@@ -45,7 +46,7 @@ def mine(
     settings = resolve(config, set_ or [], {"workspace": str(workspace) if workspace else None})
     if dry_run:
         return _plan(settings, as_json=as_json)
-    with watched(quiet=quiet) as watch:
+    with watched(quiet=quiet, waits=waits(settings)) as watch:
         outcomes = mine_settings(settings, watch)
     counts: Counter[str] = Counter()
     for one in outcomes:
