@@ -53,6 +53,13 @@ class LicenceReader:
         except GitError as error:
             return Licence(evidence=f"can't be read: {error}")
 
+    def blobs_at(self, tree: TreeSha) -> tuple[str, ...]:
+        """Return the ids of the licence files of a tree; none where it can't be read."""
+        try:
+            return tuple(entry.sha for entry in self._licence_files(tree))
+        except GitError:
+            return ()
+
     def _licence_files(self, tree: TreeSha) -> tuple[TreeEntry, ...]:
         listing = self._repository.git(["ls-tree", "-z", tree])
         found = [e for e in parse_tree_entries(listing) if e.kind == "blob" and _FILE.fullmatch(e.path)]

@@ -13,16 +13,18 @@ from miner.candidates import PutBlob, never
 from miner.decontam.shipped import benchmark_path
 from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
+from miner.sources.gharchive import dump_state, gharchive_items
 from miner.sources.git import GitSource, PullFilter
-from miner.sources.github import GithubSource, open_client, state_of
+from miner.sources.github import github_items, memory_of, open_client, state_of
 from miner.sources.githubapi.client import GithubClient
-from miner.sources.githubapi.tokens import read_tokens
+from miner.sources.githubapi.tokens import read_tokens, token_id
 from miner.sources.interface import MinedItem, MineUnit
 from miner.sources.issues import IssueBook, read_issues
 from miner.sources.published import RowFilter, RowsSource
+from miner.sources.told import Room
 from swequarry.config import Settings, SourceSettings
 from swequarry.errors import ConfigError, InputError
-from swequarry.git.history import branch_tip, merged_pulls
+from swequarry.git.history import merged_pulls
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.records import ContentHash, RepoRef
 
@@ -114,6 +116,35 @@ def mine_units(settings: Settings) -> tuple[MineUnit, ...]:
     return tuple(MineUnit(key=f"{source.kind}:{repo.full_name}", repo=repo) for repo in repositories)
 
 
+def check_source(settings: Settings, locator: MirrorLocator) -> None:
+    """See that somebody can be asked, before anything is mined; it costs nothing.
+
+    Raises:
+        AuthenticationError: GitHub is to be asked, and there is no token or none that it accepts.
+    """
+    source = settings.source
+    if source.kind == "github" or (source.kind == "gharchive" and source.gharchive.complete == "api"):
+        client_of(settings, locator).check_tokens()
+
+
+def waits_of(settings: Settings, cache: Path) -> Callable[[], str | None]:
+    """Return what says, in a sentence, until when all tokens must rest; None where one may ask."""
+    tokens = {token_id(token) for token in read_tokens()}
+    memory = memory_of(settings.source.github, cache)
+
+    def ask() -> str | None:
+        resting = {}
+        for pause in memory.pauses(datetime.now(UTC)):
+            if pause.token in tokens and pause.token not in resting:
+                resting[pause.token] = pause
+        if len(resting) < len(tokens):
+            return None
+        first = min(resting.values(), key=lambda pause: pause.until)
+        return f"waiting for GitHub until {first.until:%H:%M:%S} UTC ({first.why})"
+
+    return ask
+
+
 def client_of(settings: Settings, locator: MirrorLocator) -> GithubClient:
     """Return a client for GitHub whose memory lies beside our clones.
 
@@ -156,9 +187,10 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
             digest.update(state.encode("utf-8"))
             if state.startswith("gone "):
                 return ContentHash(digest.hexdigest())
-        repository = locator.locate(unit.repo)
-        digest.update(branch_tip(repository, settings.source.branch).encode("ascii"))
-        digest.update(repository.git(["for-each-ref", "--format=%(objectname) %(refname)"]))
+        if settings.source.kind == "gharchive":
+            digest.update(dump_state(settings.source.gharchive).encode("utf-8"))
+        digest.update((settings.source.branch or "").encode("utf-8"))
+        digest.update(locator.refs(unit.repo))
         digest.update(_file_hash(settings.source.issues).encode("ascii"))
     return ContentHash(digest.hexdigest())
 
@@ -174,6 +206,15 @@ def _day(text: str | None, name: str, end: time) -> datetime | None:
     if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", text.strip()):
         moment = datetime.combine(moment.date(), end)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def days_of(source: SourceSettings) -> tuple[datetime | None, datetime | None]:
+    """Return the first and the last moment that the settings choose, both included.
+
+    Raises:
+        ConfigError: one is no date.
+    """
+    return _day(source.since, "since", time.min), _day(source.until, "until", time.max)
 
 
 def _ignore(_remark: str) -> None:
@@ -203,7 +244,7 @@ def mine_unit(
         StorageError: a patch can't be stored.
     """
     source = settings.source
-    since, until = _day(source.since, "since", time.min), _day(source.until, "until", time.max)
+    since, until = days_of(source)
     numbers = frozenset(source.pulls)
     policy = read_policy(settings.curate)
     if unit.repo is None:
@@ -227,19 +268,20 @@ def mine_unit(
     for problem in issues.problems if issues else ():
         remark(problem)
     chosen = PullFilter(since=since, until=until, numbers=numbers, limit=source.limit)
-    if source.kind == "github":
-        source_of = GithubSource(
+    if source.kind != "git":
+        room = Room(
             repo=unit.repo,
             settings=settings,
-            client=client_of(settings, locator),
-            locator=locator,
             put_blob=put_blob,
             policy=policy,
             issues=issues or IssueBook(),
             remark=remark,
             writable=writable,
         )
-        yield from source_of.items(chosen)
+        if source.kind == "github":
+            yield from github_items(room, client_of(settings, locator), locator, chosen)
+        else:
+            yield from gharchive_items(room, locator, chosen)
         return
     repository = locator.locate(unit.repo)
     pulls = GitSource(
@@ -252,5 +294,6 @@ def mine_unit(
         policy=policy,
         licences=LicenceReader(repository),
         writable=writable,
+        complete=locator.complete,
     )
     yield from pulls.items(chosen)

@@ -41,7 +41,7 @@ def make_client(server: GitHubServer, folder: Path, tokens=("t1",), **patience) 
         tokens=tokens,
         memory=Memory(folder / "memory.sqlite"),
         clock=QuickClock(),
-        patience=Patience(**{"timeout_s": 60.0, **patience}),
+        patience=Patience(**{"timeout_s": 60, **patience}),
     )
 
 

@@ -1,6 +1,7 @@
 """Candidates from a clone or mirror: one item for each of its merged pull requests, newest merge first."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -27,7 +28,7 @@ from swequarry.config import CurateSettings
 from swequarry.errors import GitError
 from swequarry.git.history import History, MergedPull
 from swequarry.git.netchanges import net_changes
-from swequarry.git.repository import Repository
+from swequarry.git.repository import GITLINK_MODE, Repository
 from swequarry.git.trees import ChangedPath, TreeWorkbench
 from swequarry.outcome import Accepted, Boundary, Failed, Outcome, RejectCode, Rejected
 from swequarry.records import Candidate, IssueLink, IssueRecord, PullRecord, RepoRef, Statement, TreeSha
@@ -64,7 +65,7 @@ class GitSource:
     """Makes candidates of one repository's history. `issues` None means that no issue texts were given.
 
     `informant` is asked about the pull requests that pass by their paths, and about the issues that they
-    name; what it says of issues goes into `issues`.
+    name; what it says of issues goes into `issues`. `complete` brings blobs that a partial clone lacks.
     `writable` says of a statement whether a test could be written from it, where the pull request has none.
     """
 
@@ -78,6 +79,7 @@ class GitSource:
     licences: LicenceReader = field(repr=False)
     writable: Callable[[str], bool] = never
     informant: Informant | None = None
+    complete: Callable[[Repository, Sequence[str]], object] | None = None
     source: str = "git"
     stars: int | None = None
     reported_licence: str | None = None
@@ -108,6 +110,7 @@ class GitSource:
                 batch = pulls[start : start + _BATCH]
                 seen = list(zip(batch, self._changes(batch), strict=True))
                 told = self._told(seen)
+                self._complete(seen)
                 for pull, changes in seen:
                     known = told.get(pull.record.number, pull)
                     outcome = _untold() if known is None else self._outcome(known, changes, bench)
@@ -147,6 +150,21 @@ class GitSource:
             return next(net_changes(self.repository, [(old, new)]))
         except GitError as error:
             return error
+
+    def _complete(self, seen: Sequence[tuple[MergedPull, tuple[ChangedPath, ...] | GitError]]) -> None:
+        """Bring the blobs that a batch will need, at once; what can't be had is missed where it is needed."""
+        if self.complete is None:
+            return
+        wanted: list[str] = []
+        for pull, changes in seen:
+            if pull.base_tree is None or isinstance(changes, GitError) or judge_paths(changes, self.curate):
+                continue
+            wanted += self.licences.blobs_at(pull.base_tree)
+            for change in changes:
+                sides = ((change.old_mode, change.old_sha), (change.new_mode, change.new_sha))
+                wanted += [sha for mode, sha in sides if mode not in {0, GITLINK_MODE}]
+        with suppress(GitError):
+            self.complete(self.repository, wanted)
 
     def _told(
         self, seen: Sequence[tuple[MergedPull, tuple[ChangedPath, ...] | GitError]]

@@ -7,16 +7,12 @@ in the history.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from miner.candidates import PutBlob, never
-from miner.licence import LicenceReader
-from miner.policy import Policy
 from miner.sources.facts import RepoFacts
-from miner.sources.git import GitSource, PullFilter
+from miner.sources.git import PullFilter
 from miner.sources.githubapi.batches import Asker
 from miner.sources.githubapi.client import Clock, GithubClient, Patience, RealClock
 from miner.sources.githubapi.informant import GithubInformant
@@ -24,10 +20,9 @@ from miner.sources.githubapi.memory import Memory
 from miner.sources.githubapi.parse import parse_repo
 from miner.sources.githubapi.tokens import read_tokens
 from miner.sources.interface import MinedItem
-from miner.sources.issues import IssueBook
-from swequarry.config import GithubSettings, Settings
+from miner.sources.told import Room, told_items
+from swequarry.config import GithubSettings
 from swequarry.errors import SourceError, SourceGoneError
-from swequarry.git.history import Landed, merged_pulls
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import RepoRef, sha256_hex
@@ -160,66 +155,25 @@ def _changed_since(asker: Asker, since: datetime) -> Iterator[int]:
         page, link = page + 1, more or ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GithubSource:
-    """Makes candidates of one repository; `writable` as `GitSource`. `remark` hears oddities and the cost."""
+def github_items(
+    room: Room, client: GithubClient, locator: MirrorLocator, chosen: PullFilter
+) -> Iterator[MinedItem]:
+    """Yield one item for every merged pull request that is chosen; a gone repository is one item.
 
-    repo: RepoRef
-    settings: Settings
-    client: GithubClient
-    locator: MirrorLocator
-    put_blob: PutBlob
-    policy: Policy
-    issues: IssueBook
-    remark: Callable[[str], None]
-    writable: Callable[[str], bool] = never
-
-    def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
-        """Yield one item for every merged pull request that is chosen; a gone repository is one item.
-
-        Raises:
-            RepositoryError: the repository can't be cloned.
-            SourceError, AuthenticationError: GitHub can't be asked; what it said is remembered.
-            GitError, StorageError: as `GitSource.items`.
-        """
-        try:
-            informant = informant_of(self.client, self.repo, self.settings.source.github)
-        except SourceGoneError as error:
-            yield MinedItem(item=f"github:{self.repo.full_name}", outcome=_gone(error))
-            return
-        if informant.facts.full_name.lower() != self.repo.full_name.lower():
-            self.remark(f"{self.repo.full_name} is named {informant.facts.full_name} today")
-        yield from self._pulls(informant, chosen)
-        self.remark(f"{self.repo.full_name}: {self.client.spent}")
-
-    def _pulls(self, informant: GithubInformant, chosen: PullFilter) -> Iterator[MinedItem]:
-        def ask_landed(silent: Sequence[int], complete: bool) -> Mapping[int, Landed]:  # noqa: FBT001 - `AskLanded`
-            return informant.ask_landed(chosen, silent, complete=complete)
-
-        repository = self.locator.locate(self.repo)
-        # With a limit the newest will do, and what git shows is newest first.
-        ask = ask_landed if chosen.limit is None else None
-        history = merged_pulls(repository, self.repo, self.settings.source.branch, ask)
-        shown = frozenset(pull.record.number for pull in history.pulls)
-        pulls = GitSource(
-            repository=repository,
-            repo=self.repo,
-            history=history,
-            curate=self.settings.curate,
-            issues=self.issues,
-            put_blob=self.put_blob,
-            policy=self.policy,
-            licences=LicenceReader(repository),
-            informant=informant,
-            source="github",
-            stars=informant.facts.stars,
-            reported_licence=informant.facts.licence,
-            writable=self.writable,
+    Raises:
+        RepositoryError: the repository can't be cloned.
+        SourceError, AuthenticationError: GitHub can't be asked; what it said is remembered.
+        GitError, StorageError: as `GitSource.items`.
+    """
+    try:
+        informant = informant_of(client, room.repo, room.settings.source.github)
+    except SourceGoneError as error:
+        gone = Rejected(
+            code=RejectCode.REPOSITORY_GONE, message=str(error), evidence=(f"status={error.status}",)
         )
-        absent = frozenset(informant.landings) - shown
-        yield from pulls.items(replace(chosen, absent=absent))
-        yield from informant.elsewhere(shown, chosen)
-
-
-def _gone(error: SourceGoneError) -> Rejected:
-    return Rejected(code=RejectCode.REPOSITORY_GONE, message=str(error), evidence=(f"status={error.status}",))
+        yield MinedItem(item=f"github:{room.repo.full_name}", outcome=gone)
+        return
+    if informant.facts.full_name.lower() != room.repo.full_name.lower():
+        room.remark(f"{room.repo.full_name} is named {informant.facts.full_name} today")
+    yield from told_items(room, locator, informant, chosen, informant.facts)
+    room.remark(f"{room.repo.full_name}: {client.spent}")

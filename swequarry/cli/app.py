@@ -14,6 +14,7 @@ from swequarry import __version__
 
 COMMANDS: Final = {
     "run": ("run_commands", "Mine, reconstruct and verify; the same command again continues."),
+    "mine": ("mine_command", "Mine candidates and stop there; `run` goes on from them."),
     "reconstruct": ("run_commands", "Take one repository, or one pull request of it, all the way to tasks."),
     "retry": (
         "inspect_commands",

@@ -1,7 +1,8 @@
 """The progress of a run on stderr: bars on a terminal, one line per ended item elsewhere."""
 
+import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -14,16 +15,49 @@ _ENDED = frozenset({ItemStatus.ACCEPTED, ItemStatus.REJECTED, ItemStatus.FAILED,
 _TITLES = {"mine": "mining", "line": "verifying"}
 
 
+_POLL_S = 2.0
+
+
+def _never() -> str | None:
+    """Wait for nothing."""
+
+
 @contextmanager
-def watched(*, quiet: bool = False) -> Iterator[Watch]:
-    """Yield what a run tells its events to."""
+def watched(*, quiet: bool = False, waits: Callable[[], str | None] = _never) -> Iterator[Watch]:
+    """Yield what a run tells its events to. `waits` says what everybody is waiting for, if anything."""
     if quiet:
         yield lambda _phase, _event: None
     elif err.is_terminal:
-        with _Bars() as bars:
-            yield bars
+        bars = _Bars()
+        with bars as watch, _polled(waits, bars.wait):
+            yield watch
     else:
-        yield _lines
+        with _polled(waits, lambda text: note(text) if text else None):
+            yield _lines
+
+
+@contextmanager
+def _polled(ask: Callable[[], str | None], tell: Callable[[str | None], None]) -> Iterator[None]:
+    """Tell of every change in what is being waited for while the block runs."""
+    ended = threading.Event()
+
+    def poll() -> None:
+        last: str | None = None
+        while not ended.wait(_POLL_S):
+            said = ask()
+            if said != last:
+                tell(said)
+                last = said
+
+    thread = threading.Thread(target=poll, name="waits", daemon=True)
+    if ask is not _never:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if thread.is_alive():
+            thread.join()
 
 
 def _lines(phase: str, event: ItemEvent) -> None:
@@ -39,6 +73,7 @@ class _Bars:
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[counts]}"),
+            TextColumn("{task.fields[waits]}"),
             console=err,
         )
         self._bars: dict[str, TaskID] = {}
@@ -51,9 +86,16 @@ class _Bars:
     def __exit__(self, *exc: object) -> None:
         self._progress.stop()
 
+    def wait(self, text: str | None) -> None:
+        """Show what is being waited for in the line of the phase that runs now."""
+        for bar in self._bars.values():
+            self._progress.update(bar, waits=text or "")
+
     def _tell(self, phase: str, event: ItemEvent) -> None:
         if phase not in self._bars:
-            self._bars[phase] = self._progress.add_task(_TITLES[phase], total=event.total, counts="")
+            self._bars[phase] = self._progress.add_task(
+                _TITLES[phase], total=event.total, counts="", waits=""
+            )
             self._counts[phase] = Counter()
         if event.status in _ENDED:
             self._counts[phase][event.status.value] += 1

@@ -12,6 +12,7 @@ from swequarry.cli.console import note, print_json
 from swequarry.cli.options import Json, Quiet, Set, Workspace_
 from swequarry.cli.progress import watched
 from swequarry.cli.settings import resolve
+from swequarry.cli.waits import waits
 from swequarry.config import Settings
 from swequarry.errors import ConfigError, ExitCode
 from swequarry.pipeline.publish import Published, publish
@@ -132,7 +133,7 @@ def _repository(repo: str, mirror: str | None) -> tuple[str, str | None]:
 
 def run_and_publish(settings: Settings, *, as_json: bool = False, quiet: bool = False) -> int:
     """Run the line, write dataset and report, print where they are, and return the exit code."""
-    with watched(quiet=quiet) as watch:
+    with watched(quiet=quiet, waits=waits(settings)) as watch:
         summary = run_settings(settings, watch)
     published = publish(Workspace.open(settings), summary.run)
     told = {

@@ -4,18 +4,20 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from swequarry.errors import GitError, RepositoryError
+from swequarry.git.clones import OURS, Clones, fetch_objects, is_partial, make_partial, refs_of
 from swequarry.git.repository import Repository
 from swequarry.git.run import Place, run_git
+from swequarry.git.store import missing_objects, store_view
 from swequarry.records import CommitSha, RepoRef
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9._-]+")
-OURS = "swequarry-clone"
-"""Marker file of the clones that we made: only they are ever fetched into."""
+__all__ = ["OURS", "MirrorLocator", "fetch_commit"]
 
 _REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/pull/*/head:refs/pull/*/head")
 
@@ -25,15 +27,25 @@ class MirrorLocator:
     """Finds repositories.
 
     `template` is a path with `{owner}` and `{name}`; `url` a template to clone from where nothing lies
-    there; `cache` the folder of our clones.
+    there; `cache` the folder of our clones, which take `budget_bytes` together but for those in use. Where
+    `partial` is set they are made without blobs, which `complete` brings as they are needed.
     """
 
     template: str | None
     url: str
     cache: Path
+    partial: bool = False
+    budget_bytes: int | None = None
+    clones: Clones = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Know the clones."""
+        object.__setattr__(self, "clones", Clones(folder=self.cache, budget_bytes=self.budget_bytes))
 
     def locate(self, repo: RepoRef) -> Repository:
         """Open the user's mirror, else our clone, else clone it now, whole or not at all.
+
+        A clone of ours is in use from then on, until `clones.release`.
 
         Raises:
             RepositoryError: neither the template nor the URL gives a repository.
@@ -45,10 +57,37 @@ class MirrorLocator:
             path = Path(self.template.format(owner=repo.owner, name=repo.name)).expanduser()
             if path.exists():
                 return Repository.open(path)
-        cached = self.cache / f"{repo.owner}+{repo.name}.git"
+        name = f"{repo.owner}+{repo.name}"
+        cached = self.clones.path(name)
+        self.clones.hold(name)
         if not cached.exists():
             self._clone(_whole_url(self.url.format(owner=repo.owner, name=repo.name)), cached)
+            self.clones.make_room()
         return Repository.open(cached)
+
+    def refs(self, repo: RepoRef) -> bytes:
+        """Return HEAD and all refs of a repository; of a clone that was removed for room, those that it had.
+
+        Raises:
+            RepositoryError, GitError: it must be cloned and can't be, or can't be read.
+        """
+        found = self.at_hand(repo)
+        kept = None if found else self.clones.refs(f"{repo.owner}+{repo.name}")
+        return kept if kept is not None else refs_of(found or self.locate(repo))
+
+    def complete(self, repository: Repository, shas: Sequence[str]) -> bool:
+        """Bring blobs that a partial clone of ours lacks; return whether any was brought.
+
+        Raises:
+            GitError: the server doesn't give them.
+        """
+        if not shas or not is_partial(repository):
+            return False
+        with store_view(repository.objects) as place:
+            absent = sorted(missing_objects(place, sorted(set(shas))))
+        if absent:
+            fetch_objects(repository, absent)
+        return bool(absent)
 
     def at_hand(self, repo: RepoRef) -> Repository | None:
         """Open the user's mirror or our clone; None where there is neither. Never clones."""
@@ -67,7 +106,7 @@ class MirrorLocator:
         scratch = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=self.cache))
         try:
             clone = scratch / "clone"
-            _fetch_whole(url, clone)
+            _fetch_whole(url, clone, partial=self.partial)
             _move_into_place(clone, destination)
         except GitError as error:
             wanted = f" and nothing lies at {self.template}" if self.template else ""
@@ -83,11 +122,14 @@ def _whole_url(url: str) -> str:
     return os.fspath(Path(url).absolute()) if Path(url).exists() else url
 
 
-def _fetch_whole(url: str, clone: Path) -> None:
+def _fetch_whole(url: str, clone: Path, *, partial: bool) -> None:
     # `clone --mirror` would also bring refs/pull/*/merge, thousands of commits that nobody wrote.
     run_git(["init", "--quiet", "--bare", "--template=", os.fspath(clone)], Place())
     place = Place(git_dir=clone, network=True)
-    run_git(["fetch", "--quiet", "--no-tags", "--end-of-options", url, *_REFSPECS], place)
+    if partial:
+        make_partial(clone, url)
+    source = ["--filter=blob:none", "origin"] if partial else ["--end-of-options", url]
+    run_git(["fetch", "--quiet", "--no-tags", *source, *_REFSPECS], place)
     head = run_git(["ls-remote", "--symref", "--end-of-options", url, "HEAD"], place)
     if match := re.search(rb"^ref: (refs/heads/\S+)\tHEAD$", head, re.MULTILINE):
         run_git(["symbolic-ref", "HEAD", match[1]], place)

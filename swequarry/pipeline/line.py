@@ -262,7 +262,11 @@ class MineWork:
 
     def __call__(self, item: str) -> ItemStatus:
         """Run stage `mine` for the unit of this key."""
-        return _status(_line(self.settings_json).mine(self.units[item]))
+        line = _line(self.settings_json)
+        try:
+            return _status(line.mine(self.units[item]))
+        finally:
+            line.house.locator.clones.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +285,10 @@ class CandidateWork:
         line = _line(self.settings_json)
         workspace = line.house.workspace
         candidate = Candidate.from_json(json.loads(workspace.blobs.get(self.candidates[item])))
-        ended = line.advance(item, candidate)
+        try:
+            ended = line.advance(item, candidate)
+        finally:
+            line.house.locator.clones.release()
         if ended.final:
             workspace.ledger.settle(self.run, ended.stage, ended.outcome)
         return ended.status

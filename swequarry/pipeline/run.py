@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from miner.mine import MineUnit, mine_units
+from miner.mine import MineUnit, check_source, mine_units
 from miner.variants import find_variants
 from swequarry.config import Settings
 from swequarry.ledger.attempts import AttemptStatus
@@ -46,13 +46,14 @@ def run_settings(settings: Settings, watch: Watch = ignore_events) -> RunSummary
     """Run the whole line, or continue it: what the ledger knows already isn't done again.
 
     Raises:
-        InputError, ConfigError: the source can't be read at all.
+        InputError, ConfigError, AuthenticationError: the source can't be read at all.
         SandboxUnavailableError: no sandbox of the chosen backend can run here.
         StorageError: the ledger or the blobs can't be used.
     """
     house = House(settings, Workspace.open(settings))
     ledger = house.workspace.ledger
     units = {unit.key: unit for unit in mine_units(settings)}
+    check_source(settings, house.locator)
     house.backend.sweep()
     ledger.reopen_failed()
     number = ledger.save_run(settings.model_dump(mode="json"))
@@ -60,6 +61,28 @@ def run_settings(settings: Settings, watch: Watch = ignore_events) -> RunSummary
         return _Run(house, number, watch).make(units)
     finally:
         ledger.end_run(number)
+
+
+def mine_settings(settings: Settings, watch: Watch = ignore_events) -> tuple[StoredOutcome, ...]:
+    """Mine only, or continue that: return how every pull request or row ended.
+
+    Units that weren't finished, because it was interrupted or no space is left, give no outcome.
+
+    Raises:
+        InputError, ConfigError, AuthenticationError: the source can't be read at all.
+        StorageError: the ledger or the blobs can't be used.
+    """
+    house = House(settings, Workspace.open(settings))
+    units = {unit.key: unit for unit in mine_units(settings)}
+    check_source(settings, house.locator)
+    house.workspace.ledger.reopen_failed()
+    run = _Run(house, house.workspace.ledger.save_run(settings.model_dump(mode="json")), watch)
+    try:
+        mined = run.mine(units)
+        finished = {key: unit for key, unit in units.items() if key not in mined.unfinished}
+        return tuple(run.outcomes(finished, mined))
+    finally:
+        house.workspace.ledger.end_run(run.number)
 
 
 def _repositories(outcomes: Sequence[StoredOutcome]) -> dict[str, str]:
@@ -75,10 +98,10 @@ class _Run:
     watch: Watch
 
     def make(self, units: Mapping[str, MineUnit]) -> RunSummary:
-        mined = self._mine(units)
+        mined = self.mine(units)
         if mined.interrupted or mined.halted:
             return self._summary((), mined, units)
-        outcomes = self._outcomes(units, mined)
+        outcomes = self.outcomes(units, mined)
         candidates = self._store_candidates(outcomes)
         selected = tuple(outcome.item for outcome in outcomes)
         self.house.workspace.ledger.save_selection(self.number, selected)
@@ -88,11 +111,13 @@ class _Run:
         done = self._line(candidates, _repositories(outcomes))
         return self._summary(selected, done, units)
 
-    def _mine(self, units: Mapping[str, MineUnit]) -> RunReport:
+    def mine(self, units: Mapping[str, MineUnit]) -> RunReport:
+        """Mine all units, by workers; the results lie in the ledger."""
         work = MineWork(settings_text(self.house.settings), dict(units))
         return self._execute(MINE, tuple(units), work)
 
-    def _outcomes(self, units: Mapping[str, MineUnit], mined: RunReport) -> list[StoredOutcome]:
+    def outcomes(self, units: Mapping[str, MineUnit], mined: RunReport) -> list[StoredOutcome]:
+        """Return what units gave, from the ledger."""
         line = Line(self.house)
         found: list[StoredOutcome] = []
         for key, unit in units.items():

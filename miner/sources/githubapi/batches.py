@@ -1,7 +1,7 @@
 """Many pull requests or issues at once, each remembered by itself.
 
-How many are asked for at once follows what GitHub can bear: half as many after it gave up on a query, a
-little more after each that it answered.
+How many are asked for at once follows what GitHub can bear: half as many after it gave up on a query, twice
+as many after ten that it answered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +23,7 @@ from swequarry.records import RepoRef
 
 _RESTS_AT_ONCE = 20
 _TRIES = 4
+_CALM = 10
 Node = Mapping[str, Any]
 
 
@@ -34,6 +35,8 @@ class Asker:
     repo: RepoRef
     size: int = MAX_BATCH
     largest: int = MAX_BATCH
+    _gave_up: bool = False
+    _calm: int = 0
 
     @property
     def variables(self) -> dict[str, str]:
@@ -64,6 +67,8 @@ class Asker:
             found = self._batch(kind, batch)
             self.client.memory.keep_nodes(self.scope, kind, found, self.client.clock.now())
             known |= found
+            if self._gave_up and len(batch) > 1:
+                continue
             for number in batch:
                 tries[number] = tries.get(number, 0) + 1
             missing = [n for n in missing if n not in known and tries.get(n, 0) < _TRIES]
@@ -74,9 +79,12 @@ class Asker:
         try:
             answer = self.client.graphql(batch_query(kind, numbers), self.variables)
         except TooMuchError:
-            self.size = max(1, min(self.size, len(numbers)) // 2)
+            self._gave_up, self._calm = True, 0
+            self.size = max(1, len(numbers) // 2)
             return {}
-        self.size = min(self.largest, self.size + self.size // 4 + 1)
+        self._gave_up, self._calm = False, self._calm + 1
+        if self._calm >= _CALM:
+            self.size, self._calm = min(self.largest, self.size * 2), 0
         there = self.repository(answer)
         absent = {error["path"][-1] for error in answer.get("errors") or () if _says_absent(error)}
         found: dict[int, Node | None] = {}

@@ -85,7 +85,7 @@ class Spent:
 class Patience:
     """Bounds: of one request, of a wait that GitHub asks for, and of tries at one thing."""
 
-    timeout_s: float = 60.0
+    timeout_s: int = 60
     longest_wait_s: float = 3700.0
     tries: int = 10
 
@@ -267,7 +267,7 @@ class GithubClient:
                 self._doors[token] = Github(
                     auth=Auth.Token(token),
                     base_url=self.api,
-                    timeout=self.patience.timeout_s,  # type: ignore[arg-type]
+                    timeout=self.patience.timeout_s,
                     user_agent=_USER_AGENT,
                     per_page=100,
                     verify=str(self.ca_bundle) if self.ca_bundle else True,

@@ -1,18 +1,15 @@
 """What GitHub tells of one repository's pull requests and issues, in the records of this project."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from miner.sources.dates import is_within
 from miner.sources.facts import PullFacts, RepoFacts
 from miner.sources.git import PullFilter
 from miner.sources.githubapi.batches import Asker
 from miner.sources.githubapi.listing import merged_pulls
 from miner.sources.githubapi.parse import parse_issue, parse_pull
 from miner.sources.githubapi.queries import Kind
-from miner.sources.interface import MinedItem
 from swequarry.git.history import Landed
-from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import IssueRecord, PullRecord, RepoRef
 
 
@@ -90,18 +87,3 @@ class GithubInformant:
     def _by_number(self, numbers: Sequence[int]) -> dict[int, PullFacts]:
         found = self.asker.nodes(Kind.LANDING, numbers)
         return {n: parse_pull(n, node, self.asker.repo) for n, node in found.items() if node is not None}
-
-    def elsewhere(self, shown: frozenset[int], chosen: PullFilter) -> Iterator[MinedItem]:
-        """Yield merged pull requests that aren't on the branch that is mined."""
-        for number, facts in sorted(self.landings.items(), reverse=True):
-            asked = not chosen.numbers or number in chosen.numbers
-            if number in shown or not asked or not is_within(facts.merged_at, chosen.since, chosen.until):
-                continue
-            yield MinedItem(
-                item=self.repo.instance_id(number),
-                outcome=Rejected(
-                    code=RejectCode.NOT_ON_BRANCH,
-                    message=f"#{number} was merged into `{facts.base_branch}`, and isn't on the branch",
-                    evidence=(f"merge_commit={facts.merge_commit}",),
-                ),
-            )

@@ -38,7 +38,13 @@ class House:
     def locator(self) -> MirrorLocator:
         """Finds repositories at the mirror template, else in the cache."""
         source = self.settings.source
-        return MirrorLocator(template=source.mirror, url=source.url, cache=self.workspace.mirrors)
+        return MirrorLocator(
+            template=source.mirror,
+            url=source.url,
+            cache=self.workspace.mirrors,
+            partial=source.partial_clones,
+            budget_bytes=int(source.clones_gb * 1024**3) if source.clones_gb else None,
+        )
 
     def repository(self, repo: RepoRef) -> Repository:
         """Open a repository, with whatever was found of what its mirror lacks.

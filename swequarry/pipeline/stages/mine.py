@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from miner.candidates import never
 from miner.mine import MineUnit, mine_unit
-from swequarry.config import meaning_of
+from swequarry.config import GharchiveSettings, GithubSettings, meaning_of
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
@@ -25,8 +25,20 @@ class MineStage:
     @property
     def settings_hash(self) -> ContentHash:
         """What the Curator depends on; where files and repositories lie isn't part of it."""
-        source = self.house.settings.source.model_copy(
-            update={"mirror": None, "url": "", "rows": None, "issues": None, "repositories": ()}
+        source = self.house.settings.source
+        source = source.model_copy(
+            update={
+                "mirror": None,
+                "url": "",
+                "partial_clones": False,
+                "clones_gb": None,
+                "rows": None,
+                "issues": None,
+                "repositories": (),
+                "repositories_file": None,
+                "github": GithubSettings(private=source.github.private),
+                "gharchive": GharchiveSettings(complete=source.gharchive.complete),
+            }
         )
         curate = self.house.settings.curate
         benchmarks = curate.decontamination.model_copy(update={"against": ()})

@@ -55,6 +55,8 @@ def complete_base(house: House, candidate: Candidate) -> Repository:
     """
     repository = house.repository(candidate.repo)
     absent = repository.missing_blobs(candidate.base_tree)
+    if absent and house.locator.complete(repository, [entry.sha for entry in absent]):
+        absent = repository.missing_blobs(candidate.base_tree)
     name = facts_of(house, candidate).name if absent else None
     if name is None:
         return repository
