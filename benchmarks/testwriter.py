@@ -45,7 +45,7 @@ from testwriter.proof.worth import Wanting
 from testwriter.write import Assignment, from_the_issue_alone, stand_for, subject_of, wanting_of
 from testwriter.writers.issue import IssueWriter
 
-_BUDGET_RUNS = 150
+_BUDGET_RUNS = 80
 _LATER = (
     (),
     (Perturbation.SEED,),
