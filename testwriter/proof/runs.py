@@ -159,7 +159,7 @@ class Trials:
             yield (Refusal.UNSTABLE if code is Refusal.PASSES_BEFORE else code), what
 
     def judged_before(self, run: RunResult) -> Iterator[Finding]:
-        """Yield what is wrong with a run before the fix: all its tests must fail, each for the issue's reason."""
+        """Yield what is wrong with a run before the fix: all its tests must fail for the issue's reason."""
         results = {result.id: result for result in run.report.results}
         for path, detail in run.report.collection_errors:
             yield Refusal.BROKEN_BEFORE, f"{path}: {detail}"
@@ -215,7 +215,7 @@ class Trials:
 
     @staticmethod
     def judged_after(run: RunResult, tests: Sequence[TestId], code: Refusal) -> Iterator[Finding]:
-        """Yield what is wrong with a run after the fix: these tests must pass in it, and there are no others."""
+        """Yield what is wrong with a run after the fix: these tests must pass in it, and no others."""
         outcomes = {result.id: result for result in run.report.results}
         if not _SPOILT.isdisjoint(run.problems):
             yield code, f"the run came to no sound end: {', '.join(run.problems)}"
