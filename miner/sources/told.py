@@ -33,7 +33,7 @@ class Teller(Informant, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What mining one repository needs beside its clone; `writable` as `GitSource`. `remark` hears oddities and costs."""
+    """What mining one repository needs beside its clone; `writable` as `GitSource`. `remark` hears oddities."""
 
     repo: RepoRef
     settings: Settings
