@@ -20,6 +20,7 @@ from swequarry.records.base import (
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
+from swequarry.records.interface import Demand, DemandKind, InterfaceAction, InterfaceRecord
 from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import IssueLink, IssueRecord, LinkPlace, MergeKind, PullRecord, RepoRef
 from swequarry.records.stability import Perturbation, Stability, TestStability, UnstableReason
@@ -58,6 +59,8 @@ __all__ = [
     "ClosureAudit",
     "CommitSha",
     "ContentHash",
+    "Demand",
+    "DemandKind",
     "Environment",
     "EnvironmentTry",
     "Evidence",
@@ -66,6 +69,8 @@ __all__ = [
     "GoldCoverage",
     "HeldOut",
     "InitialState",
+    "InterfaceAction",
+    "InterfaceRecord",
     "IssueLink",
     "IssueRecord",
     "LeakFinding",

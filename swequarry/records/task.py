@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
+from swequarry.records.interface import InterfaceRecord
 from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
 from swequarry.records.stability import Stability
@@ -84,6 +85,7 @@ class Task(Record):
     `verification` is without the tests that `stability` showed to be unstable; the parent that `provenance`
     names still lists them. Stability and strength are None where they weren't measured, and no part of the
     content hash: they are about the task's tests, and how far they go depends on how fast a machine is.
+    `interface` is None where the tests demand nothing that isn't written down.
     """
 
     instance_id: str
@@ -98,6 +100,7 @@ class Task(Record):
     seal: Seal | None = None
     stability: Stability | None = None
     strength: Strength | None = None
+    interface: InterfaceRecord | None = None
 
     def content_hash(self) -> ContentHash:
         """Return the hash of what makes the task, not of how stable and strong its tests were seen to be."""

@@ -94,6 +94,7 @@ BOUNDARY_MEANING: dict[Boundary, str] = {
     Boundary.GIT: "a git command broke",
     Boundary.SANDBOX: "the sandbox broke",
     Boundary.INDEX: "the package index couldn't be reached",
+    Boundary.MODEL: "a language model couldn't be reached, or answered with errors",
     Boundary.STORAGE: "the ledger or the blob store couldn't be read or written",
     Boundary.WORKER: "a worker died or ran out of time",
     Boundary.INTERNAL: "an error of ours",

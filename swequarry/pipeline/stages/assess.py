@@ -19,6 +19,8 @@ from swequarry.records import (
     ContentHash,
     Environment,
     InitialState,
+    InterfaceAction,
+    InterfaceRecord,
     Provenance,
     Seal,
     Snapshot,
@@ -48,6 +50,7 @@ class AssessInput:
     seal: Seal
     checks: Checks
     strength: Strength
+    interface: InterfaceRecord | None = None
     writings: tuple[Writing, ...] = ()
 
 
@@ -83,6 +86,11 @@ def _wider(candidate: Candidate, verification: Verification) -> tuple[str, ...]:
 def _hash_of(writings: Sequence[Writing]) -> ContentHash | None:
     """Return the hash of the last writing that added tests; None where none did."""
     return next((writing.content_hash() for writing in reversed(writings) if writing.added), None)
+
+
+def _told(record: InterfaceRecord | None) -> InterfaceRecord | None:
+    """Return a record that has something to tell."""
+    return record if record is not None and record.action is not InterfaceAction.NONE else None
 
 
 def assemble(known: AssessInput, budget: Budget) -> Task:
@@ -128,4 +136,5 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
         seal=known.seal,
         stability=known.stability if known.stability.runs else None,
         strength=known.strength if known.strength.wrong_fixes else None,
+        interface=_told(known.interface),
     )
