@@ -45,7 +45,7 @@ from testwriter.proof.worth import Wanting
 from testwriter.write import Assignment, from_the_issue_alone, stand_for, subject_of, wanting_of
 from testwriter.writers.issue import IssueWriter
 
-_BUDGET_RUNS = 150
+_BUDGET_RUNS = 80
 _LATER = (
     (),
     (Perturbation.SEED,),
@@ -190,7 +190,7 @@ def _later(
     gold = rig.bench.delta(case.base, case.after)
     files = {path.encode(): FileContent(data=text.encode()) for path, text in admitted}
     whole, paths = overlaid(gold, TreeDelta(files=files)), [path for path, _ in admitted]
-    failed = []
+    failed: list[tuple[int, str, str]] = []
     for number in range(runs if admitted else 0):
         how = conditions(_LATER[number % len(_LATER)], clock, 95_000 + number, number)
         run = rig.run(whole, paths, how.recipe(case.recipe), how.seed, RunOptions(taps=how.taps))

@@ -1,26 +1,24 @@
 """Ask writers for tests, let the prover judge them, and make of those that it admits a candidate with them.
 
-Static rules come first, for they cost nothing. Then all proposals that are left are screened together, in one
-run before the fix and one after it: what doesn't turn there is refused. Only what turns is proven one by one.
+Static rules come first, for they cost nothing. Then all proposals that are left are screened together; only
+what is promising there is proven, one by one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from swequarry.delta import FileContent, TreeDelta
-from swequarry.records import AddedTest, BlobHash, Recipe, RefusedTest, TestId, TestOrigin, TestOutcome
-from swequarry.verify.candidate import overlaid
+from swequarry.delta import TreeDelta
+from swequarry.records import AddedTest, BlobHash, Recipe, RefusedTest, TestId, TestOrigin
 from swequarry.verify.rig import Rig
 from swequarry.verify.runner import RunOptions, RunResult
-from swequarry.verify.stability_runs import file_of
 from testwriter.interface import Proof, Proposal, Subject, Writer
 from testwriter.proof.codes import Refusal
 from testwriter.proof.prover import Prover
 from testwriter.proof.text import judge_text
+from testwriter.screening import promising
 
 Put = Callable[[bytes], BlobHash]
-_SEED = 65_000
 _BATCH = 40
 
 
@@ -113,7 +111,7 @@ class Engine:
                 self.refuse(proposal, [code for code, _ in found])
             else:
                 said.append(proposal)
-        for proposal in self.turning(said):
+        for proposal in promising(self.prover, said, self.refuse):
             if not self.left or not self.wants_more:
                 self.left_out.append(
                     f"a proof of {proposal.method}: nothing more was wanted, or the budget spent"
@@ -129,42 +127,6 @@ class Engine:
     def refuse(self, proposal: Proposal, codes: Iterable[Refusal]) -> None:
         """Write down why a proposal isn't admitted."""
         self.refused.append((proposal, tuple(dict.fromkeys(code.value for code in codes))))
-
-    def turning(self, proposals: Sequence[Proposal]) -> Iterator[Proposal]:
-        """Yield the proposals whose tests fail before and pass after when all are run together."""
-        if len(proposals) < 2:  # noqa: PLR2004 - one alone is proven at once
-            yield from proposals
-            return
-        before = self.screened(self.prover.stand.before, proposals)
-        left = []
-        for proposal in proposals:
-            seen = before[proposal.path]
-            if TestOutcome.PASSED in seen:
-                self.refuse(proposal, [Refusal.PASSES_BEFORE])
-            elif not seen:
-                self.refuse(proposal, [Refusal.BROKEN_BEFORE])
-            else:
-                left.append(proposal)
-        after = self.screened(self.prover.stand.after, left) if left else {}
-        for proposal in left:
-            seen = after[proposal.path]
-            if set(seen) == {TestOutcome.PASSED}:
-                yield proposal
-            else:
-                self.refuse(proposal, [Refusal.FAILS_AFTER])
-
-    def screened(self, delta: TreeDelta, proposals: Sequence[Proposal]) -> dict[str, tuple[TestOutcome, ...]]:
-        """Return the outcomes of each proposed file's tests in one run of all of them."""
-        stand = self.prover.stand
-        files = {one.path.encode(): FileContent(data=one.text.encode()) for one in proposals}
-        paths = tuple(one.path for one in proposals)
-        run = stand.rig.run(overlaid(delta, TreeDelta(files=files)), paths, stand.recipe, _SEED)
-        found: dict[str, list[TestOutcome]] = {path: [] for path in paths}
-        for result in run.report.results:
-            path = file_of(result.id, paths)
-            if path:
-                found[path].append(result.outcome)
-        return {path: tuple(outcomes) for path, outcomes in found.items()}
 
     # --- what comes of it -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from testwriter.proof.codes import MEANINGS, Refusal
 from testwriter.proof.runs import reason_of
 from testwriter.proof.text import judge_text
 from testwriter.proof.worth import Wanting
+from testwriter.subjects import names_in
 
 GOOD = """
     from tally.amounts import share
@@ -49,7 +50,8 @@ AT_RUN_TIME = {
 
 @pytest.mark.parametrize("code", AT_RUN_TIME)
 def test_a_test_is_refused_by_what_it_does(code, tmp_path):
-    proof = prover(tmp_path)(proposal(IMPORT + AT_RUN_TIME[code]))
+    text = IMPORT + AT_RUN_TIME[code]
+    proof = prover(tmp_path, interface_names=names_in([text.encode()]))(proposal(text))
     assert not proof.admitted
     assert proof.reasons == (code.strip(),)
 

@@ -104,13 +104,7 @@ def judge_text(proposal: Proposal, subject: Subject) -> list[Finding]:
         return [(Refusal.NOT_PYTHON, str(error)[:200])]
     if len(proposal.text.encode("utf-8", "replace")) > _MAX_BYTES:
         return [(Refusal.NOT_PYTHON, f"larger than {_MAX_BYTES} bytes")]
-    rules: tuple[Callable[[ast.Module], Iterator[Finding]], ...] = (
-        _tests,
-        _imports,
-        _names,
-        _attribute_names,
-    )
-    found = [finding for rule in rules for finding in rule(tree)]
+    found = [finding for rule in _RULES for finding in rule(tree)]
     found += _unknown(tree, subject)
     return list(dict.fromkeys(found))
 

@@ -175,9 +175,16 @@ def varied(question: Question) -> Iterator[Question]:
             made += 1
             changed = _replaced(parts[number], at, other)
             rest = [*parts[:number], changed, *parts[number + 1 :]]
-            yield Question(
-                setup=tuple(rest[:-1]), value=rest[-1], quote=f"{question.quote} with {other.value!a}"
-            )  # type: ignore[arg-type]
+            yield _put_together(rest, f"{question.quote} with {other.value!a}")
+
+
+def _put_together(parts: Sequence[ast.AST], quote: str) -> Question:
+    """Return a question of its statements and, last, its expression."""
+    value = parts[-1]
+    if not isinstance(value, ast.expr):
+        raise TypeError("a question ends in an expression")
+    setup = tuple(part for part in parts[:-1] if isinstance(part, ast.stmt))
+    return Question(setup=setup, value=value, quote=quote)
 
 
 def _boundaries(value: object) -> tuple[object, ...]:
@@ -209,8 +216,7 @@ def with_siblings(question: Question, name: str, siblings: Collection[str]) -> I
     """Yield a question asked of other functions than the one of a name."""
     for other in sorted(siblings):
         parts = [_renamed(part, name, other) for part in (*question.setup, question.value)]
-        quote = f"{question.quote} by {other}"
-        yield Question(setup=tuple(parts[:-1]), value=parts[-1], quote=quote)  # type: ignore[arg-type]
+        yield _put_together(parts, f"{question.quote} by {other}")
 
 
 def _renamed(part: ast.AST, name: str, other: str) -> ast.AST:
