@@ -86,6 +86,11 @@ def judge_runs(stand: Stand, proposal: Proposal, subject: Subject) -> tuple[list
     return [], runner.seen
 
 
+def plain(detail: str) -> str:
+    """Return the last line of an error without addresses, which are other ones in every run."""
+    return re.sub(r"0x[0-9a-fA-F]+", "0x", detail)
+
+
 def reason_of(detail: str, subject: Subject) -> Finding | None:
     """Return what is wrong with the last line of an error before the fix; None where it's the issue's own.
 
@@ -165,7 +170,7 @@ class _Runner:
             found = self.judged_failure(result, suspect=test in run.suspects)
             if found is not None:
                 yield found[0], f"{test}: {found[1]}"
-        self.seen.failing = tuple((test, result.detail) for test, result in sorted(results.items()))
+        self.seen.failing = tuple((test, plain(result.detail)) for test, result in sorted(results.items()))
         self.seen.tests = tuple(sorted(results))
 
     def judged_failure(self, result: TestResult, *, suspect: bool) -> Finding | None:
