@@ -24,7 +24,7 @@ class Decision:
 
 def block_of(demands: Sequence[Demand]) -> str:
     """Return the interface block as Markdown; empty without demands."""
-    lines = [_line(demand) for demand in demands]
+    lines = dict.fromkeys(_line(demand) for demand in demands)  # a new keyword is a name and a parameter
     return "\n".join([HEADING, "", _INTRODUCTION, "", *lines]) if lines else ""
 
 

@@ -143,6 +143,11 @@ def test_what_the_statement_tells_is_no_demand():
     assert demanded(statement=told) == {}
 
 
+def test_one_signature_is_told_once():
+    block = block_of(demands_of(subject()))
+    assert block.count("Reader.read(self, path, *, follow_links: bool = True) -> str") == 1
+
+
 def test_a_title_tells_too():
     assert ("name", "EmptyInputError") not in demanded(title="Add EmptyInputError")
 
