@@ -1,6 +1,6 @@
 """What becomes of demands that nobody wrote down: told in the statement, their tests dropped, or rejected."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -16,37 +16,19 @@ _INTRODUCTION = "Names and texts that a solution must have exactly as written he
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the policy says of a task: the record, the statement to give out, and the names that it tells.
-
-    `rejected` is set where the task ends here.
-    """
+    """What the policy says of a task; `rejected` is set where the task ends here."""
 
     record: InterfaceRecord
-    statement: str
-    names: frozenset[str] = frozenset()
     rejected: Rejected | None = None
 
 
 def block_of(demands: Sequence[Demand]) -> str:
     """Return the interface block as Markdown; empty without demands."""
-    lines = [_line(demand) for demand in demands]
+    lines = dict.fromkeys(_line(demand) for demand in demands)  # a new keyword is a name and a parameter
     return "\n".join([HEADING, "", _INTRODUCTION, "", *lines]) if lines else ""
 
 
-def names_told(demands: Iterable[Demand]) -> frozenset[str]:
-    """Return the words that a block tells of: tests may use them like those of the statement."""
-    return frozenset(
-        word.strip()
-        for demand in demands
-        if demand.kind is not DemandKind.MESSAGE
-        for word in demand.text.rstrip(")").replace("(", ".").split(".")
-        if word.strip()
-    )
-
-
-def decide(
-    statement: str, demands: Sequence[Demand], fail_to_pass: Collection[TestId], policy: Policy
-) -> Decision:
+def decide(demands: Sequence[Demand], fail_to_pass: Collection[TestId], policy: Policy) -> Decision:
     """Return what a policy makes of the demands of a task's tests.
 
     Only demands of FAIL_TO_PASS tests count: what no such test asks for, a solver needn't know. Where `drop`
@@ -54,17 +36,18 @@ def decide(
     """
     paths = {test.partition("::")[0] for demand in demands for test in demand.tests}
     wanted = {_function(test, paths) for test in fail_to_pass}
-    asked = [demand for demand in demands if any(_plain(test) in wanted for test in demand.tests)]
+    asked = tuple(demand for demand in demands if any(_plain(test) in wanted for test in demand.tests))
     if not asked:
-        record = InterfaceRecord(policy=policy, action=InterfaceAction.NONE)
-        return Decision(record=record, statement=statement)
+        return Decision(record=InterfaceRecord(policy=policy, action=InterfaceAction.NONE))
     match policy:
         case "add":
-            return _added(statement, asked)
+            return Decision(
+                record=InterfaceRecord(policy=policy, action=InterfaceAction.ADDED, demands=asked)
+            )
         case "drop":
-            return _dropped(statement, asked, wanted)
+            return _dropped(asked, wanted)
         case "reject":
-            return _rejected(statement, asked, policy)
+            return _rejected(asked, policy)
         case _:
             assert_never(policy)
 
@@ -75,24 +58,19 @@ def is_dropped(record: InterfaceRecord, test: TestId) -> bool:
     return _function(test, paths) in {_plain(name) for name in record.dropped}
 
 
-def _added(statement: str, asked: Sequence[Demand]) -> Decision:
-    record = InterfaceRecord(policy="add", action=InterfaceAction.ADDED, demands=tuple(asked))
-    text = f"{statement.rstrip()}\n\n{block_of(asked)}\n"
-    return Decision(record=record, statement=text, names=names_told(asked))
-
-
-def _dropped(statement: str, asked: Sequence[Demand], wanted: Collection[tuple[str, str]]) -> Decision:
+def _dropped(asked: tuple[Demand, ...], wanted: Collection[tuple[str, str]]) -> Decision:
     gone = sorted({test for demand in asked for test in demand.tests if _plain(test) in wanted})
     if set(wanted) <= {_plain(test) for test in gone}:
-        return _rejected(statement, asked, "drop")
-    record = InterfaceRecord(
-        policy="drop", action=InterfaceAction.DROPPED, demands=tuple(asked), dropped=tuple(gone)
+        return _rejected(asked, "drop")
+    return Decision(
+        record=InterfaceRecord(
+            policy="drop", action=InterfaceAction.DROPPED, demands=asked, dropped=tuple(gone)
+        )
     )
-    return Decision(record=record, statement=statement)
 
 
-def _rejected(statement: str, asked: Sequence[Demand], policy: Policy) -> Decision:
-    record = InterfaceRecord(policy=policy, action=InterfaceAction.REJECTED, demands=tuple(asked))
+def _rejected(asked: tuple[Demand, ...], policy: Policy) -> Decision:
+    record = InterfaceRecord(policy=policy, action=InterfaceAction.REJECTED, demands=asked)
     rejected = Rejected(
         code=RejectCode.UNDERSPECIFIED,
         message=(
@@ -101,7 +79,7 @@ def _rejected(statement: str, asked: Sequence[Demand], policy: Policy) -> Decisi
         ),
         evidence=tuple(f"{demand.kind.value}: {demand.text}" for demand in asked)[:20],
     )
-    return Decision(record=record, statement=statement, rejected=rejected)
+    return Decision(record=record, rejected=rejected)
 
 
 def _line(demand: Demand) -> str:

@@ -33,7 +33,7 @@ class Teller(Informant, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What mining one repository needs beside its clone; `writable` as `GitSource`. `remark` hears oddities."""
+    """What mining one repository needs beside its clone. `remark` hears what is odd, and what it cost."""
 
     repo: RepoRef
     settings: Settings

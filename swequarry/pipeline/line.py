@@ -15,6 +15,7 @@ from swequarry.pipeline.stages.assess import AssessInput, AssessStage
 from swequarry.pipeline.stages.checks import ChecksStage, measured_time
 from swequarry.pipeline.stages.environment import EnvironmentInput, EnvironmentStage, with_override
 from swequarry.pipeline.stages.house import House
+from swequarry.pipeline.stages.interface import InterfaceInput, InterfaceStage, told, without_dropped
 from swequarry.pipeline.stages.mine import MineStage
 from swequarry.pipeline.stages.seal import SealInput, SealStage
 from swequarry.pipeline.stages.snapshot import SnapshotStage
@@ -31,6 +32,7 @@ from swequarry.records import (
     Checks,
     ContentHash,
     Environment,
+    InterfaceRecord,
     Seal,
     Snapshot,
     Stability,
@@ -103,6 +105,7 @@ class _Judged:
     measured: Verification
     stability: Stability
     stable: Verification
+    interface: InterfaceRecord
     seal: Seal
     checks: Checks
     strength: Strength
@@ -147,9 +150,11 @@ class Line:
             writings = (self._written(place, candidate, None),)
         judged = self._judged(place, _with_tests(candidate, writings))
         if judged.strength.wrong_fixes:
-            more = self._written(place, judged.candidate, judged.strength)
+            known = told(judged.candidate, judged.interface)
+            more = self._written(place, known, judged.strength)
             if more.candidate is not None:
-                judged = self._judged(place, more.candidate)
+                added = replace(more.candidate, statement=judged.candidate.statement)
+                judged = self._judged(place, added)
             writings = (*writings, more)
         return self._assessed(place, judged, writings)
 
@@ -187,6 +192,10 @@ class Line:
             self._accept(StabilityStage(house), StageItem(key=item, input_hash=measured, value=third))
         )
         stable = without_unstable(verification, stability, matrix_of(house, verification))
+        asked = InterfaceInput(candidate=candidate, environment=environment, verification=stable)
+        lists = StageItem(key=item, input_hash=joint_hash(world, stable.content_hash()), value=asked)
+        interface = InterfaceRecord.from_json(self._accept(InterfaceStage(house), lists))
+        stable = without_dropped(stable, interface)
         settled = joint_hash(world, stable.content_hash())
         fourth = StageItem(key=item, input_hash=settled, value=replace(third, verification=stable))
         checks = Checks.from_json(self._accept(ChecksStage(house), fourth))
@@ -196,6 +205,7 @@ class Line:
             measured=verification,
             stability=stability,
             stable=stable,
+            interface=interface,
             seal=seal,
             checks=checks,
             strength=strength,
@@ -203,7 +213,7 @@ class Line:
 
     def _assessed(self, place: _Place, judged: _Judged, writings: Sequence[Writing]) -> Ended:
         last = AssessInput(
-            candidate=judged.candidate,
+            candidate=told(judged.candidate, judged.interface),
             snapshot=place.snapshot,
             environment=place.environment,
             measured=judged.measured,
@@ -212,9 +222,12 @@ class Line:
             seal=judged.seal,
             checks=judged.checks,
             strength=judged.strength,
+            interface=judged.interface,
             writings=tuple(writings),
         )
         parts = (judged.measured, judged.stability, judged.checks, judged.strength, judged.seal, *writings)
+        if judged.interface.demands:
+            parts = (*parts, judged.interface)
         proven = joint_hash(place.world(judged.candidate), *(part.content_hash() for part in parts))
         item = StageItem(key=place.item, input_hash=proven, value=last)
         result = self._run(AssessStage(self.house), item)

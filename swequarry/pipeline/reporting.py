@@ -39,6 +39,7 @@ STAGES = (
     StageInfo(name="verify", title="Verified"),
     StageInfo(name="seal", title="Sealed"),
     StageInfo(name="stability", title="Perturbed"),
+    StageInfo(name="interface", title="Interface told"),
     StageInfo(name=CHECKS, title="Checks made"),
     StageInfo(name="strength", title="Wrong fixes tried"),
     StageInfo(name="assess", title="Assessed"),

@@ -20,6 +20,7 @@ from swequarry.records.base import (
 )
 from swequarry.records.candidate import Candidate, Licence, Statement, StatementKind, TreeProof
 from swequarry.records.checks import Canaries, CheckFile, Checks, HeldOut
+from swequarry.records.interface import Demand, DemandKind, InterfaceAction, InterfaceRecord
 from swequarry.records.review import Reviewed, ReviewFinding, ReviewSeverity
 from swequarry.records.seal import LeakFinding, Seal
 from swequarry.records.sources import (
@@ -72,6 +73,8 @@ __all__ = [
     "CommitSha",
     "Confidence",
     "ContentHash",
+    "Demand",
+    "DemandKind",
     "Environment",
     "EnvironmentTry",
     "Evidence",
@@ -80,6 +83,8 @@ __all__ = [
     "GoldCoverage",
     "HeldOut",
     "InitialState",
+    "InterfaceAction",
+    "InterfaceRecord",
     "IssueClosing",
     "IssueComment",
     "IssueLink",

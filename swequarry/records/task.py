@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from swequarry.records.base import BlobHash, CommitSha, ContentHash, Record, TestId, TreeSha
 from swequarry.records.candidate import Candidate, Statement
 from swequarry.records.checks import Canaries, HeldOut
+from swequarry.records.interface import InterfaceRecord
 from swequarry.records.review import Reviewed
 from swequarry.records.seal import Seal
 from swequarry.records.sources import RepoRef
@@ -86,6 +87,7 @@ class Task(Record):
     names still lists them. Stability and strength are None where they weren't measured, and no part of the
     content hash: they are about the task's tests, and how far they go depends on how fast a machine is.
     Nor is `review`, what the rules say of the task, None where nobody asked: a new rule makes no new task.
+    `interface` is None where the tests demand nothing that isn't written down.
     """
 
     instance_id: str
@@ -101,6 +103,7 @@ class Task(Record):
     stability: Stability | None = None
     strength: Strength | None = None
     review: Reviewed | None = None
+    interface: InterfaceRecord | None = None
 
     def content_hash(self) -> ContentHash:
         """Return the hash of what makes the task, without what was measured or said of its tests."""

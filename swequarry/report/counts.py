@@ -95,6 +95,7 @@ BOUNDARY_MEANING: dict[Boundary, str] = {
     Boundary.SANDBOX: "the sandbox broke",
     Boundary.INDEX: "the package index couldn't be reached",
     Boundary.SOURCE: "the source of pull requests couldn't be asked",
+    Boundary.MODEL: "a language model couldn't be reached, or answered with errors",
     Boundary.STORAGE: "the ledger or the blob store couldn't be read or written",
     Boundary.WORKER: "a worker died or ran out of time",
     Boundary.INTERNAL: "an error of ours",

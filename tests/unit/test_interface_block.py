@@ -14,7 +14,7 @@ from swequarry.records.interface import Demand, DemandKind, InterfaceAction, Int
 from swequarry.verify.mutation_diff import readable_patch
 from testwriter.interface import Subject
 from testwriter.interface_block import demands_of, test_functions
-from testwriter.interface_policy import block_of, decide, is_dropped, names_told
+from testwriter.interface_policy import block_of, decide, is_dropped
 from testwriter.subjects import names_in
 
 BASE = {
@@ -143,6 +143,11 @@ def test_what_the_statement_tells_is_no_demand():
     assert demanded(statement=told) == {}
 
 
+def test_one_signature_is_told_once():
+    block = block_of(demands_of(subject()))
+    assert block.count("Reader.read(self, path, *, follow_links: bool = True) -> str") == 1
+
+
 def test_a_title_tells_too():
     assert ("name", "EmptyInputError") not in demanded(title="Add EmptyInputError")
 
@@ -190,24 +195,22 @@ IDS = [
 
 
 def decision(policy, ids=IDS):
-    return decide("Say.\n", demands_of(subject()), ids, policy)
+    return decide(demands_of(subject()), ids, policy)
 
 
 def test_add_writes_what_hidden_tests_demand_under_the_statement():
     found = decision("add")
-    assert found.statement == (
-        "Say.\n\n## Interface\n\nNames and texts that a solution must have exactly as written here:\n\n"
-        "- `class EmptyInputError(ValueError)` in `src/p.py`\n- `Reader.max_depth (attribute)` in `src/p.py`\n"
+    assert block_of(found.record.demands) == (
+        "## Interface\n\nNames and texts that a solution must have exactly as written here:\n\n"
+        "- `class EmptyInputError(ValueError)` in `src/p.py`\n- `Reader.max_depth (attribute)` in `src/p.py`"
     )
-    assert found.names == {"EmptyInputError", "max_depth"}
     assert found.record.action is InterfaceAction.ADDED
     assert found.rejected is None
 
 
 def test_a_statement_with_its_block_demands_nothing_more():
     every = [TestId(name) for name in test_functions("tests/test_p.py", AFTER["tests/test_p.py"])]
-    assert decision("add").statement
-    told = decide("Say.", demands_of(subject()), every, "add").statement
+    told = block_of(decide(demands_of(subject()), every, "add").record.demands)
     assert demands_of(subject(statement=told)) == ()
 
 
@@ -218,7 +221,6 @@ def test_drop_takes_the_demanding_tests_and_no_other():
         "tests/test_p.py::test_class",
     )
     assert [is_dropped(found.record, test) for test in IDS] == [True, True, False]
-    assert found.statement == "Say.\n"
 
 
 def test_drop_that_leaves_no_test_rejects():
@@ -239,7 +241,7 @@ def test_reject_says_what_is_missing_and_what_would_help():
 def test_what_no_fail_to_pass_test_demands_nobody_needs_to_know(policy):
     found = decision(policy, IDS[2:])
     assert found.record == InterfaceRecord(policy=policy, action=InterfaceAction.NONE)
-    assert (found.statement, found.rejected) == ("Say.\n", None)
+    assert found.rejected is None
 
 
 def test_the_record_survives_json():
@@ -251,7 +253,6 @@ def test_the_record_survives_json():
 def test_a_message_stays_one_item_of_the_list(text):
     block = block_of([Demand(kind=DemandKind.MESSAGE, text=text)])
     assert len(block.splitlines()) == 5
-    assert names_told([Demand(kind=DemandKind.MESSAGE, text=text)]) == frozenset()
 
 
 def test_the_policy_is_a_setting():

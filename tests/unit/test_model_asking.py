@@ -1,5 +1,7 @@
 import json
 import multiprocessing
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -193,6 +195,19 @@ def test_a_server_of_ones_own_needs_no_key():
 
 def test_the_settings_name_the_model_before_the_environment_does():
     assert with_environment(LlmSettings(model="mine"), {"SWEQUARRY_MODEL": "other"}).model == "mine"
+
+
+def test_every_setting_is_in_the_documentation_with_its_default():
+    page = (Path(__file__).parents[2] / "docs/testwriter-model.md").read_text()
+    rows = dict(re.findall(r"^\| (`llm\.\w+`(?:, `llm\.\w+`)?) \| ([^|]*) \|", page, re.MULTILINE))
+    told = {name: value for names, value in rows.items() for name in re.findall(r"llm\.(\w+)", names)}
+    defaults = {name: field.default for name, field in LlmSettings.model_fields.items()}
+    assert set(told) == set(defaults)
+    for name, default in defaults.items():
+        shown = told[name].strip("`").replace(",", "")
+        assert shown == (
+            "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+        )
 
 
 HASHES = {

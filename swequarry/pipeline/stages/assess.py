@@ -21,6 +21,8 @@ from swequarry.records import (
     ContentHash,
     Environment,
     InitialState,
+    InterfaceAction,
+    InterfaceRecord,
     Provenance,
     Reviewed,
     ReviewSeverity,
@@ -52,6 +54,7 @@ class AssessInput:
     seal: Seal
     checks: Checks
     strength: Strength
+    interface: InterfaceRecord | None = None
     writings: tuple[Writing, ...] = ()
 
 
@@ -110,6 +113,11 @@ def _hash_of(writings: Sequence[Writing]) -> ContentHash | None:
     return next((writing.content_hash() for writing in reversed(writings) if writing.added), None)
 
 
+def _told(record: InterfaceRecord | None) -> InterfaceRecord | None:
+    """Return a record that has something to tell."""
+    return record if record is not None and record.action is not InterfaceAction.NONE else None
+
+
 def assemble(known: AssessInput, budget: Budget) -> Task:
     """Return the task that some records make together."""
     candidate, snapshot = known.candidate, known.snapshot
@@ -153,4 +161,5 @@ def assemble(known: AssessInput, budget: Budget) -> Task:
         seal=known.seal,
         stability=known.stability if known.stability.runs else None,
         strength=known.strength if known.strength.wrong_fixes else None,
+        interface=_told(known.interface),
     )
