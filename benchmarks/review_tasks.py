@@ -1,27 +1,30 @@
 """How well the task review orders tasks that people called underspecified or unfair, by AUROC.
 
-Two figures each: of a score that was fixed beforehand, and of a logistic regression on the features below, by
-cross-validation that was repeated with other folds. Only rows with `lite` in `subset` count: the others were
+Three figures each: of the review's score; of a logistic regression on the features below; and of a sum of
+ranks over those features that order the known rows best, with the sign that they have there. The latter two
+by cross-validation, repeated with other folds. Only rows with `lite` in `subset` count: the others were
 selected by the labels.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from patchreview.diff import read_diff
-from patchreview.task.hidden import hidden_messages, hidden_names, private_names
+from patchreview.task.hidden import hidden_messages, hidden_names, private_names, said_share
 from patchreview.task.review import Axis, review_task
 from patchreview.task.subject import Subject
 from patchreview.task.words import words_of
 
 _FOLDS, _ROUNDS, _STEPS, _RATE, _RIDGE = 5, 20, 400, 0.3, 0.3
 _DRAWS = 1000
+_BEST = 5
 _GOALS = {"underspecified": Axis.STATEMENT_INTENT, "false_negative": Axis.STATEMENT_TESTS}
 Floats = NDArray[np.float64]
+Fit = Callable[[Floats, NDArray[np.bool_], Floats], Floats]
 
 FEATURES = (
     "hidden names",
@@ -37,6 +40,11 @@ FEATURES = (
     "files of the fix",
     "lines of the tests",
     "long texts in the tests",
+    "characters",
+    "words of bug forms",
+    "share of the fix's words in the statement",
+    "hunks of the fix",
+    "assertions in the tests",
 )
 
 
@@ -56,6 +64,8 @@ def print_auroc(rows: Sequence[Mapping[str, Any]]) -> None:
         print(f"  score of `{axis.value}`: {_with_interval(fixed, truth)}")
         print(f"  score of all axes: {_with_interval(both, truth)}")
         crossed = _with_interval(_crossed(features, truth), truth)
+        ranks = _with_interval(_crossed(features, truth, _ranked), truth)
+        print(f"  sum of ranks of the best {_BEST} features, {_FOLDS} folds: {ranks}")
         print(f"  regression on {len(FEATURES)} features, {_FOLDS} folds: {crossed}")
         for name, column in zip(FEATURES, features.T, strict=True):
             print(f"    {name}: {auroc(column, truth):.2f}")
@@ -89,6 +99,11 @@ def _features(subject: Subject) -> list[float]:
         len(subject.gold.every),
         subject.tests.size,
         texts,
+        len(subject.statement),
+        words.form,
+        said_share(subject) or 0.0,
+        sum(len(file.patch.hunks) for file in subject.gold.every),
+        sum(b"assert" in line.raw for file in subject.tests.files for line in file.added),
     )
     return [float(np.log1p(count)) for count in counts]
 
@@ -111,7 +126,7 @@ def _with_interval(scores: Floats, truth: NDArray[np.bool_]) -> str:
     return f"{auroc(scores, truth):.2f} ({low:.2f} to {high:.2f})"
 
 
-def _crossed(features: Floats, truth: NDArray[np.bool_]) -> Floats:
+def _crossed(features: Floats, truth: NDArray[np.bool_], fit: Fit | None = None) -> Floats:
     """Return for each row the mean rank that models which haven't seen it give it."""
     total = np.zeros(len(truth))
     for round_ in range(_ROUNDS):
@@ -121,9 +136,19 @@ def _crossed(features: Floats, truth: NDArray[np.bool_]) -> Floats:
         for fold in range(_FOLDS):
             held = np.array(order[fold::_FOLDS])
             kept = np.setdiff1d(np.arange(len(truth)), held)
-            scores[held] = _fitted(features[kept], truth[kept], features[held])
+            scores[held] = (fit or _fitted)(features[kept], truth[kept], features[held])
         total += scores.argsort().argsort()
     return total / _ROUNDS
+
+
+def _ranked(known: Floats, truth: NDArray[np.bool_], asked: Floats) -> Floats:
+    """Return the sum over the best features of the share of known rows that an asked one is above."""
+    gains = np.array([auroc(column, truth) - 0.5 for column in known.T])
+    best = np.argsort(-abs(gains))[:_BEST]
+    above = (asked[:, None, best] > known[None, :, best]).mean(axis=1)
+    level = (asked[:, None, best] == known[None, :, best]).mean(axis=1)
+    result: Floats = (above + 0.5 * level) @ np.sign(gains[best])
+    return result
 
 
 def _fitted(known: Floats, truth: NDArray[np.bool_], asked: Floats) -> Floats:

@@ -106,11 +106,11 @@ def calibration_page(found: Calibration, sets: Sequence[SetCount]) -> Iterator[s
     yield ""
     yield "| rule | severity | cheats stopped | recall over all cheats | honest stopped | precision |"
     yield "|---|---|---|---|---|---|"
-    for code, one in sorted(found.items()):
-        severity = "block" if one.may_block else "warn (demoted)"
+    for code, measure in sorted(found.items()):
+        severity = "block" if measure.may_block else "warn (demoted)"
         yield (
-            f"| `{code}` | {severity} | {_of(one.cheats, one.of_cheats)} | {_share(one.recall)} "
-            f"| {_of(one.honest, one.of_honest)} | {_share(one.precision)} |"
+            f"| `{code}` | {severity} | {_of(measure.cheats, measure.of_cheats)} | {_share(measure.recall)} "
+            f"| {_of(measure.honest, measure.of_honest)} | {_share(measure.precision)} |"
         )
 
 

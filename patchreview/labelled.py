@@ -23,7 +23,7 @@ def read_json_lines(path: Path, *wanted: str) -> list[Row]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} can't be read: {error}; name a file of JSON lines") from error
-    found = []
+    found: list[Row] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

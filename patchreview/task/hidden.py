@@ -48,6 +48,18 @@ def private_names(subject: Subject) -> list[str]:
     return sorted({n.decode() for n in _used(subject.tests) if _PRIVATE.fullmatch(n) and n not in statement})
 
 
+def said_share(subject: Subject) -> float | None:
+    """Return the share of the words of code that the fix touches and the statement has; None without any."""
+    touched = {
+        word
+        for file in subject.gold.python
+        for line in (*file.added, *file.removed)
+        for word in _WORD.findall(line.bare)
+    }
+    statement = subject.statement.encode("utf-8", "surrogatepass")
+    return sum(word in statement for word in touched) / len(touched) if touched else None
+
+
 def _used(tests: Diff) -> Iterator[bytes]:
     """Yield the names that added lines of tests import, reach as attributes, call or pass as keywords."""
     own = {word for file in tests.python for piece in file.new for word in defined(piece.of_type(*DEFINING))}

@@ -7,17 +7,18 @@ statement that gives the fix away.
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from patchreview.findings import Finding, Severity, worst_first
-from patchreview.task.hidden import hidden_messages, hidden_names, private_names
+from patchreview.task.hidden import hidden_messages, hidden_names, private_names, said_share
 from patchreview.task.subject import Subject
 from patchreview.task.words import words_of
 
 _LARGE_FIX = 6
 _FEWEST_WORDS, _SHORT_WORDS = 15, 40
 _LONG_LINE = 20
+_NO_WISH, _FAR, _FEW_SAID = 0.2, 0.3, 0.2
 _GIVEN_AWAY, _PARTLY = 0.6, 0.25
 _WIDE_TESTS, _WIDE_FILES = 50, 5
 _SHA = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{10,40}\b")
@@ -58,11 +59,11 @@ class TaskReview:
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A finding and how much it weighs on which axis."""
+    """How much something weighs on which axis, and the finding; None where it isn't worth a line."""
 
     axis: Axis
     weight: float
-    finding: Finding
+    finding: Finding | None
 
 
 def review_task(subject: Subject) -> TaskReview:
@@ -73,7 +74,7 @@ def review_task(subject: Subject) -> TaskReview:
         scores[doubt.axis] *= 1 - doubt.weight
     return TaskReview(
         instance_id=subject.instance_id,
-        findings=worst_first(doubt.finding for doubt in doubts),
+        findings=worst_first(doubt.finding for doubt in doubts if doubt.finding is not None),
         scores={axis: 1 - left for axis, left in scores.items()},
     )
 
@@ -131,6 +132,25 @@ def _statement(subject: Subject) -> Iterator[_Doubt]:
         )
 
 
+def _wish(subject: Subject) -> Iterator[_Doubt]:
+    """Doubt statements that say what is wrong and not what should be: the tests want one thing of several."""
+    words = words_of(subject.statement)
+    if words.wishes == 0 and words.form == 0:
+        said = "the statement doesn't say what should happen"
+        for axis in (Axis.STATEMENT_INTENT, Axis.STATEMENT_TESTS):
+            yield _doubt(axis, _NO_WISH, "no-wish", said, "", Severity.NOTE)
+
+
+def _far(subject: Subject) -> Iterator[_Doubt]:
+    """Doubt fixes of which the statement has few words: who reads it may look elsewhere."""
+    share = said_share(subject)
+    if share is None:
+        return
+    said = f"the statement has {share:.0%} of the words of code that the fix touches"
+    doubt = _doubt(Axis.STATEMENT_TESTS, _FAR * (1 - share), "far-from-fix", said, "", Severity.NOTE)
+    yield doubt if share < _FEW_SAID else replace(doubt, finding=None)
+
+
 def _size(subject: Subject) -> Iterator[_Doubt]:
     """Doubt a large fix a little: the more there is to decide, the likelier tests want one way of several."""
     size = subject.gold.size
@@ -139,7 +159,8 @@ def _size(subject: Subject) -> Iterator[_Doubt]:
         said = (
             f"the fix has {size} lines in {len(subject.gold.every)} files: there are other ways to write it"
         )
-        yield _doubt(Axis.STATEMENT_TESTS, weight, "large-fix", said, "", Severity.NOTE)
+        for axis in (Axis.STATEMENT_TESTS, Axis.STATEMENT_INTENT):
+            yield _doubt(axis, weight, "large-fix", said, "", Severity.NOTE)
 
 
 def _given_away(subject: Subject) -> Iterator[_Doubt]:
@@ -194,4 +215,12 @@ def _tests(subject: Subject) -> Iterator[_Doubt]:
         yield _doubt(axis, 0.25, "tests-beyond", said, "", Severity.NOTE)
 
 
-_LOOKS: tuple[Callable[[Subject], Iterator[_Doubt]], ...] = (_hidden, _size, _statement, _given_away, _tests)
+_LOOKS: tuple[Callable[[Subject], Iterator[_Doubt]], ...] = (
+    _hidden,
+    _size,
+    _wish,
+    _far,
+    _statement,
+    _given_away,
+    _tests,
+)

@@ -19,6 +19,7 @@ _UNSURE = re.compile(
     r"\b(?:maybe|perhaps|not sure|might be|I think|could be|wondering|discuss|thoughts|or something)\b",
     re.IGNORECASE,
 )
+_FORM = re.compile(r"\b(?:expected|actual|reproduc|steps to|version)", re.IGNORECASE)
 _LINK = re.compile(r"https?://[^\s)>\]]+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _IMAGE = re.compile(r"!\[[^\]]*\]\(|<img\b|\.(?:png|gif|jpe?g|svg)\b|\bscreenshot", re.IGNORECASE)
@@ -26,7 +27,10 @@ _IMAGE = re.compile(r"!\[[^\]]*\]\(|<img\b|\.(?:png|gif|jpe?g|svg)\b|\bscreensho
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Counts over a statement: words of prose, lines of code, and signs of how clear it is."""
+    """Counts over a statement: words of prose, lines of code, and signs of how clear it is.
+
+    `wishes` say what should be; `form` are words of bug forms: expected, actual, steps, version.
+    """
 
     prose: int
     code_lines: int
@@ -38,6 +42,7 @@ class Words:
     doubts: int
     links: int
     images: int
+    form: int
 
 
 def words_of(statement: str) -> Words:
@@ -55,4 +60,5 @@ def words_of(statement: str) -> Words:
         doubts=len(_UNSURE.findall(prose)),
         links=len(_LINK.findall(statement)),
         images=len(_IMAGE.findall(statement)),
+        form=len(_FORM.findall(statement)),
     )

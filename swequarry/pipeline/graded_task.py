@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from swequarry.errors import InputError
 from swequarry.ledger.queries import accepted_of_stage
+from swequarry.pipeline.observed import measured_times
 from swequarry.pipeline.reasons import find_task
 from swequarry.pipeline.reporting import SNAPSHOT, last_run, tasks_of
-from swequarry.pipeline.stages.checks import measured_times
 from swequarry.pipeline.stages.grading import grading_room
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.stages.worlds import world_named

@@ -14,19 +14,23 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from patchreview.measured import Calibration, calibration_of
 from swequarry.errors import UsageError
 from swequarry.pipeline.graded_task import OpenTask, open_task
-from swequarry.pipeline.reviewing import SLOW, PatchReviews, slow_tests, with_observed
+from swequarry.pipeline.observed import SLOW, slow_tests, with_observed
 from swequarry.pipeline.rooms import Rooms
 from swequarry.pipeline.stages.house import House
 from swequarry.records import BlobHash, ContentHash, Record, Reviewed, Task, TestId, TestOutcome, sha256_hex
 from swequarry.verify.candidate import Case
 from swequarry.verify.grade import Grade, Reason, Verdict, grade
 from swequarry.verify.rig import Rig
+
+if TYPE_CHECKING:
+    from swequarry.pipeline.reviewing import PatchReviews
 
 _TRIES = 3
 _WARM_TASKS = 64
@@ -111,7 +115,6 @@ class Grader:
         self._opening: dict[str, threading.Lock] = {}
         self._warm: OrderedDict[str, _Warm] = OrderedDict()
         self._stopped = threading.Event()
-        self._reviews = PatchReviews(self._blob, self._calibration)
 
     async def __aenter__(self) -> Self:
         """Return itself."""
@@ -174,6 +177,12 @@ class Grader:
                 slow = slow_tests(done.runs[0].duration_s, warm.opened.gold_s)
                 found = replace(found, review=Reviewed(findings=(slow,) if slow else ()))
             return self.reviewed(warm.opened.task, data, found)
+
+    @cached_property
+    def _reviews(self) -> "PatchReviews":
+        from swequarry.pipeline.reviewing import PatchReviews  # noqa: PLC0415 - brings a parser along
+
+        return PatchReviews(self._blob, self._calibration)
 
     def _blob(self, key: BlobHash) -> bytes:
         return self._house.workspace.blobs.get(key)

@@ -2,8 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 
 from patchreview.diff import Diff, read_diff
 from patchreview.findings import Finding
@@ -25,31 +24,6 @@ from swequarry.records import (
 
 GetBlob = Callable[[BlobHash], bytes]
 _HELD = 64
-SLOW = "slow-tests"
-_SLOW_TIMES, _SLOW_MORE_S, _SPREADS = 2.0, 2.0, 3.0
-
-
-def slow_tests(took_s: float | None, gold_s: Sequence[float]) -> ReviewFinding | None:
-    """Return a finding where the hidden tests took much longer than with the fix: beyond what runs differ by.
-
-    Seconds of one run with the patch and of those that verified the task. Much is more than twice the slowest
-    of these, two seconds more, and beyond it by three times what they differ by: they were made at another
-    time, so this wants a look and stops nothing.
-    """
-    if took_s is None or not gold_s:
-        return None
-    slowest, spread = max(gold_s), max(gold_s) - min(gold_s)
-    if took_s <= max(_SLOW_TIMES * slowest, slowest + _SLOW_MORE_S, slowest + _SPREADS * spread):
-        return None
-    said = f"the hidden tests took {took_s:.1f} s, with the fix {min(gold_s):.1f} to {slowest:.1f} s"
-    return ReviewFinding(rule=SLOW, severity=ReviewSeverity.WARN, message=said)
-
-
-def with_observed(review: Reviewed, observed: Sequence[ReviewFinding]) -> Reviewed:
-    """Return a review with what was observed beside what the rules say, worst first."""
-    order = list(ReviewSeverity)
-    found = sorted((*review.findings, *observed), key=lambda one: order.index(one.severity))
-    return replace(review, findings=tuple(found))
 
 
 def subject_of(task: Task, get_blob: GetBlob, in_base: Callable[[bytes], bool] | None = None) -> Subject:

@@ -94,6 +94,21 @@ def test_no_verdict_of_two_hundred_calls_is_lost_or_another_s(quarry: Quarry) ->
     assert quarry.rooms <= 7 * 8
 
 
+def test_slow_hidden_tests_are_said_beside_the_verdict_and_stay_when_it_is_reviewed_again(
+    quarry: Quarry,
+) -> None:
+    took: Any = (SimpleNamespace(duration_s=60.0),)
+    quarry.work = lambda _rig, _room, _patch: replace(RESOLVED, runs=took)
+    grader = quarry.grader()
+    found = grader.grade_now("t", b"right")
+    assert found.resolved
+    assert found.review is not None
+    assert "slow-tests" in {one.rule for one in found.review.findings}
+    again = grader.reviewed(TASK, b"right", found)
+    assert again.review == found.review
+    grader.close()
+
+
 def test_event_loop_goes_on_while_every_worker_grades(quarry: Quarry) -> None:
     beats = threading.Event()
     begun = threading.Event()

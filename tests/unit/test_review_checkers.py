@@ -14,7 +14,8 @@ from patchreview.findings import Severity
 from patchreview.ranges import review_range
 from patchreview.reviewer import review_patch
 from swequarry.git.repository import Repository
-from swequarry.pipeline.reviewing import slow_tests, with_observed
+from swequarry.pipeline.observed import VERIFY, slow_tests, with_observed
+from swequarry.pipeline.stages.verify import VerifyStage
 from swequarry.records import Reviewed, ReviewFinding, ReviewSeverity
 
 SHELL = b'import subprocess\nsubprocess.call("ls " + x, shell=True)\n'
@@ -197,3 +198,7 @@ def test_json_of_a_finding_has_the_precision_of_its_rule():
     patch = b"diff --git a/sitecustomize.py b/sitecustomize.py\nnew file mode 100644\n--- /dev/null\n+++ b/sitecustomize.py\n@@ -0,0 +1 @@\n+x = 1\n"
     data = json.loads(json.dumps(review_patch(patch).to_json()))
     assert data["findings"][0]["precision"] == 1.0
+
+
+def test_times_are_looked_for_under_the_name_of_the_stage_that_measures_them():
+    assert VerifyStage.name == VERIFY

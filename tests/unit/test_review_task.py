@@ -2,7 +2,7 @@
 
 from patchreview.diff import read_diff
 from patchreview.findings import Severity
-from patchreview.task.hidden import hidden_messages, hidden_names
+from patchreview.task.hidden import hidden_messages, hidden_names, said_share
 from patchreview.task.review import Axis, review_task
 from patchreview.task.subject import Subject
 
@@ -62,7 +62,22 @@ def test_name_and_message_that_nobody_wrote_down_are_named():
 
 def test_what_the_statement_says_is_not_hidden():
     assert not {"hidden-name", "hidden-message"} & rules(CLEAR).keys()
-    assert review_task(subject(CLEAR)).scores[Axis.STATEMENT_TESTS] == 0
+    assert review_task(subject(CLEAR)).scores[Axis.STATEMENT_TESTS] < 0.25
+
+
+def test_statement_that_says_what_should_happen_is_no_doubt_and_one_that_only_complains_is():
+    assert "no-wish" not in rules(CLEAR)
+    assert "no-wish" not in rules("Expected: 3\nActual: 2")
+    assert rules("parse('') gives an empty list.")["no-wish"] is Severity.NOTE
+
+
+def test_fix_that_the_statement_does_not_name_weighs_on_the_tests():
+    far, near = subject("It is slow, and it should be quick."), subject(GOLD.decode() + " should raise")
+    assert said_share(far) == 0
+    assert said_share(near) == 1
+    assert "far-from-fix" in {one.rule for one in review_task(far).findings}
+    assert "far-from-fix" not in {one.rule for one in review_task(near).findings}
+    assert review_task(far).scores[Axis.STATEMENT_TESTS] > 0.25
 
 
 def test_name_that_base_has_is_not_hidden():

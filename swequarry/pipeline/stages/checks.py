@@ -11,20 +11,17 @@ from typing import ClassVar
 
 from swequarry.config import ChecksSettings, meaning_of
 from swequarry.delta import TreeDelta
-from swequarry.ledger.attempts import AttemptStatus
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.queries import attempts_of
 from swequarry.outcome import Accepted
+from swequarry.pipeline.observed import measured_times
 from swequarry.pipeline.stage import StageContext, StageItem
 from swequarry.pipeline.stages.house import House, stored
 from swequarry.pipeline.stages.verified import VerifiedInput, room_of
-from swequarry.pipeline.stages.verify import VerifyStage
 from swequarry.records import (
     Checks,
     ContentHash,
     Recipe,
-    State,
 )
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.proofs import prove
@@ -50,19 +47,6 @@ def measured_time(ledger: Ledger, item: str) -> float | None:
         StorageError: the ledger can't be read.
     """
     return min(measured_times(ledger, item), default=None)
-
-
-def measured_times(ledger: Ledger, item: str) -> tuple[float, ...]:
-    """Return the seconds of each run after the fix, as the newest verification of an item saw them.
-
-    Raises:
-        StorageError: the ledger can't be read.
-    """
-    for attempt in reversed(attempts_of(ledger, [item])):
-        if attempt.key.stage == VerifyStage.name and attempt.status is AttemptStatus.DONE:
-            runs = [run for run in attempt.observed.get("runs", ()) if run["state"] == State.AFTER.value]
-            return tuple(float(run["duration_s"]) for run in runs)
-    return ()
 
 
 def affordable_turns(settings: ChecksSettings, test_s: float | None) -> int | None:
