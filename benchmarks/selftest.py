@@ -96,7 +96,7 @@ def _measured(house: House, name: str, controls: int, *, with_attacks: bool) -> 
             row = {"task": name, "prove_s": time.monotonic() - began, "prove_runs": counted.runs - runs}
             row |= _of_checks(case)
             target = Target(rig.bench, case)
-            honest = row["honest"] = _all_graded(rig, case, target, HONEST[:controls])
+            row["honest"] = honest = _all_graded(rig, case, target, HONEST[:controls])
             if with_attacks:
                 wall_s = max(_PATIENCE_S, _PATIENCE * honest["gold"]["seconds"])
                 limits = replace(rig.limits, wall_s=min(rig.limits.wall_s, wall_s))
