@@ -1,6 +1,6 @@
 """Tests that the TestWriter proves without a model, on the verified tasks of a workspace.
 
-    python -m benchmarks.testwriter --workspace DIR [--sample N] [--later N] [item ...]
+    python -m benchmarks.testwriter --workspace DIR [--sample N] [--later N] [--part NAME] [item ...]
 
 The workspace holds a run with accepted tasks. For each task: a reproduction from the issue alone (the fix and
 the tests of the pull request are hidden from it, and the tests are not there when it is run), then tests
@@ -62,7 +62,7 @@ def main() -> None:
     options.add_argument("--workspace", type=Path, required=True)
     options.add_argument("--sample", type=int, help="only so many tasks, the same ones each time")
     options.add_argument("--later", type=int, default=20, help="later runs on gold of what was admitted")
-    options.add_argument("--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what to measure")
+    options.add_argument("--part", action="append", choices=_PARTS, help="what to measure; by default all")
     options.add_argument("items", nargs="*")
     given = options.parse_args()
     house = house_of_last_run(Workspace.open(Settings(workspace=given.workspace), create=False))
@@ -70,7 +70,7 @@ def main() -> None:
     chosen = [task for task in tasks if task.instance_id in given.items] if given.items else in_turn(tasks)
     _print(
         {
-            task.instance_id: _measured(house, task, given.later, given.parts)
+            task.instance_id: _measured(house, task, given.later, given.part or _PARTS)
             for task in chosen[: given.sample]
         }
     )

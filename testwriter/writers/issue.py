@@ -14,7 +14,7 @@ from swequarry.records import sha256_hex
 from testwriter.interface import Proposal, Prove, Subject
 from testwriter.subjects import new_path
 from testwriter.writers.markdown import Block, IssueText, Span, raised_in, read_issue
-from testwriter.writers.measure import Probe
+from testwriter.writers.measure import Probe, indented
 from testwriter.writers.resolve import Names, missing_imports, names_of
 from testwriter.writers.snippets import Step, read_snippet
 
@@ -298,6 +298,6 @@ def _file(idea: _Idea, names: Names) -> str | None:
     if any(isinstance(node, ast.ImportFrom) and node.level for node in moved) or not kept:
         return None
     lines += [f"import {need}" for need in idea.needs] + [ast.unparse(node) for node in moved]
-    body = "\n".join("    " + line for node in kept for line in ast.unparse(node).splitlines())
+    body = indented("\n".join(ast.unparse(node) for node in kept))
     imports = "\n".join(dict.fromkeys(sorted(lines, key=lambda line: (line.startswith("from"), line))))
     return f"{imports}\n\n\ndef test_what_the_issue_shows():\n{body}\n".lstrip()

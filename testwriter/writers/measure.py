@@ -186,7 +186,10 @@ def _part(one: Measured, number: int | None) -> str:
         inner = ast.unparse(ast.parse(f"with pytest.raises({one.after.raised}):\n    {one.probe.value}"))
     else:
         inner = f"assert {one.probe.value} == {one.after.value!a}"
-    lines = ast.unparse(ast.parse(f"{setup}\n{inner}")).splitlines()
-    if number is None:
-        return "\n".join("    " + line for line in lines)
-    return "\n".join([f"    def answer_{number}():", *("        " + line for line in lines)])
+    body = indented(ast.unparse(ast.parse(f"{setup}\n{inner}")))
+    return body if number is None else indented(f"def answer_{number}():\n{body}")
+
+
+def indented(text: str) -> str:
+    """Return some lines one step further in; what is empty stays so."""
+    return "\n".join("    " + line if line.strip() else "" for line in text.splitlines())
