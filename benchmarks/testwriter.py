@@ -46,6 +46,7 @@ from testwriter.write import Assignment, from_the_issue_alone, stand_for, subjec
 from testwriter.writers.issue import IssueWriter
 
 _BUDGET_RUNS = 80
+_PARTS = ("reproduction", "killing", "later")
 _LATER = (
     (),
     (Perturbation.SEED,),
@@ -61,46 +62,54 @@ def main() -> None:
     options.add_argument("--workspace", type=Path, required=True)
     options.add_argument("--sample", type=int, help="only so many tasks, the same ones each time")
     options.add_argument("--later", type=int, default=20, help="later runs on gold of what was admitted")
+    options.add_argument("--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what to measure")
     options.add_argument("items", nargs="*")
     given = options.parse_args()
     house = house_of_last_run(Workspace.open(Settings(workspace=given.workspace), create=False))
     tasks = tasks_of(house.workspace, last_run(house.workspace).number)
     chosen = [task for task in tasks if task.instance_id in given.items] if given.items else in_turn(tasks)
-    _print({task.instance_id: _measured(house, task, given.later) for task in chosen[: given.sample]})
+    _print(
+        {
+            task.instance_id: _measured(house, task, given.later, given.parts)
+            for task in chosen[: given.sample]
+        }
+    )
 
 
-def _measured(house: House, task: Task, later: int) -> dict[str, Any]:
+def _measured(house: House, task: Task, later: int, parts: Sequence[str]) -> dict[str, Any]:
+    """Return what is known of a task after the asked parts that were missing are measured."""
     path = house.workspace.root / "testwriter" / f"{task.instance_id}.json"
-    if path.is_file():
-        kept: dict[str, Any] = json.loads(path.read_bytes())
-        return kept
-    began = time.monotonic()
-    try:
-        found = _of_task(house, task, later)
-    except SwequarryError as error:
-        return {"message": str(error)}
-    found["cost_s"] = round(time.monotonic() - began, 1)
-    print(task.instance_id, found["cost_s"], file=sys.stderr)
-    path.parent.mkdir(exist_ok=True)
-    path.with_suffix(".part").write_text(json.dumps(found, indent=1))
-    path.with_suffix(".part").replace(path)
+    found: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
+    for part in parts:
+        if part in found:
+            continue
+        began = time.monotonic()
+        try:
+            found[part] = _part(house, task, part, found, later)
+        except SwequarryError as error:
+            return {**found, "message": str(error)}
+        found[part]["cost_s"] = round(time.monotonic() - began, 1)
+        print(task.instance_id, part, found[part]["cost_s"], file=sys.stderr)
+        path.parent.mkdir(exist_ok=True)
+        path.with_suffix(".part").write_text(json.dumps(found, indent=1))
+        path.with_suffix(".part").replace(path)
     return found
 
 
-def _of_task(house: House, task: Task, later: int) -> dict[str, Any]:
+def _part(house: House, task: Task, part: str, found: dict[str, Any], later: int) -> dict[str, Any]:
     snapshot = know_item(house, task.instance_id).snapshot
     assert snapshot is not None
     world = environment_world(house, task.candidate, snapshot, task.environment)
     clock = find_clock(house.backend, world, house.test_limits, datetime.now(UTC))
     with grading_room(house, world, task.candidate, task.environment, task.verification) as (rig, case):
-        alone = _from_the_issue(house, CountedRig.of(rig), task, case, clock)
-        killing = _against_survivors(house, CountedRig.of(rig), task, case, clock)
-        admitted = [*alone.pop("files"), *killing.pop("files")]
-        return {
-            "reproduction": alone,
-            "killing": killing,
-            "later": _later(rig, case, clock, admitted, later),
-        }
+        if part == "reproduction":
+            return _from_the_issue(house, CountedRig.of(rig), task, case, clock)
+        if part == "killing":
+            return _against_survivors(house, CountedRig.of(rig), task, case, clock)
+        made = [
+            pair for known in ("reproduction", "killing") for pair in found.get(known, {}).get("files", [])
+        ]
+        return _later(rig, case, clock, made, later)
 
 
 def _from_the_issue(house: House, rig: CountedRig, task: Task, case: Case, clock: Clock) -> dict[str, Any]:
@@ -204,23 +213,24 @@ def _later(
 
 
 def _print(found: dict[str, dict[str, Any]]) -> None:
-    print("task", "reproduction", "by", "survivors", "killed", "later failures", "cost s", sep="\t")
-    whole = {name: entry for name, entry in found.items() if "reproduction" in entry}
+    print("task", "reproduction by", "survivors", "killed", "later failures", "cost s", sep="\t")
     for name, entry in found.items():
-        if name not in whole:
+        one, two = entry.get("reproduction", {}), entry.get("killing", {})
+        methods = ",".join(test["method"] for test in one.get("tests", ())) or "-"
+        failed = len(entry["later"]["failed"]) if "later" in entry else "?"
+        cost_s = round(sum(entry[part]["cost_s"] for part in _PARTS if part in entry), 1)
+        print(name, methods, two.get("survivors", "?"), two.get("kills", "?"), failed, cost_s, sep="\t")
+        if "message" in entry:
             print(f"{name}\t{entry['message']}")
-            continue
-        one, two = entry["reproduction"], entry["killing"]
-        methods = ",".join(test["method"] for test in one["tests"])
-        cells = [name, one["admitted"], methods or "-", two["survivors"], two["kills"]]
-        print(*cells, len(entry["later"]["failed"]), entry["cost_s"], sep="\t")
-    reproduced = sum(bool(entry["reproduction"]["admitted"]) for entry in whole.values())
-    weak = [entry["killing"] for entry in whole.values() if entry["killing"]["survivors"]]
-    killed = sum(bool(entry["kills"]) for entry in weak)
-    later = sum(len(entry["later"]["failed"]) for entry in whole.values())
-    print(f"{reproduced} of {len(whole)} tasks reproduced from the issue alone")
+    reproductions = [entry["reproduction"] for entry in found.values() if "reproduction" in entry]
+    weak = [entry["killing"] for entry in found.values() if entry.get("killing", {}).get("survivors")]
+    reran = [entry["later"] for entry in found.values() if "later" in entry]
+    reproduced = sum(bool(one["admitted"]) for one in reproductions)
+    print(f"{reproduced} of {len(reproductions)} tasks reproduced from the issue alone")
+    killed = sum(bool(one["kills"]) for one in weak)
     print(f"{killed} of {len(weak)} tasks with a surviving wrong fix have one killed")
-    print(f"{later} failures on gold in later runs; load {os.getloadavg()[0]:.1f}")
+    files, failed = sum(one["files"] for one in reran), sum(len(one["failed"]) for one in reran)
+    print(f"{failed} failures on gold of {files} files in later runs; load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

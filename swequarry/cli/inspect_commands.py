@@ -199,6 +199,7 @@ def show(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> 
             *(f"  {line}" for line in task.instruction.text.splitlines()),
             f"gold patch: {', '.join(task.candidate.gold_files)}",
             f"test patch: {', '.join(task.candidate.test_files)}",
+            *(f"  added: {file.path} ({file.origin}, {file.method})" for file in task.verifier.added),
             f"scope: {say_scope(verification)}",
             f"FAIL_TO_PASS ({len(verification.fail_to_pass)}):",
             *(f"  {test}" for test in verification.fail_to_pass),

@@ -57,6 +57,8 @@ def test_command_prints_them_and_writes_the_added_files(made, capsys):
     assert (place / "tests" / "test_new.py").read_bytes() == TEXT
     assert command(argv) == 0
     assert "kills_wrong_fix" in capsys.readouterr().out.replace("\n", "")
+    assert command(["show", task.instance_id, "-w", str(made.settings.workspace)]) == 0
+    assert "  added: tests/test_new.py (derived, neighbour)" in capsys.readouterr().out
 
 
 def test_only_added_files_leave_the_workspace(made, tmp_path):

@@ -180,3 +180,14 @@ def test_new_test_lies_beside_the_others_under_a_free_name():
     assert folder_for_tests(("a.py",)) == "tests"
     taken = subject("", paths=("tests/test_a.py",))
     assert new_path(taken, "a") == "tests/test_a_1.py"
+
+
+def test_lines_of_an_output_belong_to_the_statements_that_print():
+    found = bodies(
+        "```python\nprint(share(9, 3))\nprint(share(100, 3))\n```\nreturns\n```\n[3, 3, 3]\n[33, 33, 33]\n```"
+    )
+    assert any("result = share(9, 3)\n    assert str(result) == '[3, 3, 3]'" in body for body in found)
+    assert any(
+        body.endswith("result = share(100, 3)\n    assert not str(result) == '[33, 33, 33]'")
+        for body in found
+    )

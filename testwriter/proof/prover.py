@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from swequarry.records import sha256_hex
 from testwriter.interface import Proof, Proposal, Subject
 from testwriter.proof.codes import Refusal, Worth
-from testwriter.proof.runs import Seen, Stand, judge_runs
+from testwriter.proof.runs import Seen, Stand, Trials
 from testwriter.proof.text import Finding, judge_text
 from testwriter.proof.worth import Wanting, killed, newly_covered
 
@@ -45,8 +45,9 @@ class Prover:
     def _proof(self, proposal: Proposal) -> Proof:
         if found := judge_text(proposal, self.subject):
             return _refused(found, Seen())
-        found, seen = judge_runs(self.stand, proposal, self.subject)
-        if found:
+        trials = Trials(stand=self.stand, proposal=proposal, subject=self.subject)
+        seen = trials.seen
+        if found := trials.turns():
             return _refused(found, seen)
         kills = killed(self.stand, proposal, seen.tests, self.wanting) if self.left() else ()
         lines = newly_covered(self.stand.files, seen.trace, self.wanting)
@@ -55,6 +56,8 @@ class Prover:
         good_for += [Worth.ONLY_TEST] if not self.wanting.tests else []
         if not good_for:
             return _refused([(Refusal.ADDS_NOTHING, "")], seen)
+        if found := trials.holds():
+            return _refused(found, seen)
         return Proof(
             admitted=True,
             admitted_for=tuple(good_for),

@@ -5,8 +5,8 @@ the file touches. The first two runs tell most; the others are made only for wha
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.records import Perturbation, Recipe, TestId, TestOutcome, TestResult
@@ -67,25 +67,6 @@ def with_file(delta: TreeDelta, proposal: Proposal) -> TreeDelta:
     return overlaid(delta, TreeDelta(files=own))
 
 
-def judge_runs(stand: Stand, proposal: Proposal, subject: Subject) -> tuple[list[Finding], Seen]:
-    """Return the rules that a proposal's runs break, and what was seen up to the first such run.
-
-    Raises:
-        SandboxError: the machinery broke.
-    """
-    runner = _Runner(stand=stand, proposal=proposal, subject=subject, seen=Seen())
-    steps: tuple[Callable[[], Iterator[Finding]], ...] = (
-        runner.first_before,
-        runner.first_after,
-        runner.second_before,
-        runner.more_after,
-    )
-    for step in steps:
-        if found := list(step()):
-            return found, runner.seen
-    return [], runner.seen
-
-
 def plain(detail: str) -> str:
     """Return the last line of an error without addresses, which are other ones in every run."""
     return re.sub(r"0x[0-9a-fA-F]+", "0x", detail)
@@ -110,11 +91,29 @@ def reason_of(detail: str, subject: Subject) -> Finding | None:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Runner:
+class Trials:
+    """The runs of one proposal. `turns` is asked first: it tells most, and `holds` costs most."""
+
     stand: Stand
     proposal: Proposal
     subject: Subject
-    seen: Seen
+    seen: Seen = field(default_factory=Seen)
+
+    def turns(self) -> list[Finding]:
+        """Return the rules that one run in each state breaks; `seen` has what they showed.
+
+        Raises:
+            SandboxError: the machinery broke.
+        """
+        return list(self.first_before()) or list(self.first_after())
+
+    def holds(self) -> list[Finding]:
+        """Return the rules that more runs break, under whatever should change nothing.
+
+        Raises:
+            SandboxError: the machinery broke.
+        """
+        return list(self.second_before()) or list(self.more_after())
 
     def run(
         self,
@@ -123,6 +122,7 @@ class _Runner:
         recipe: Recipe | None = None,
         more: RunOptions = RunOptions(),  # noqa: B008 (frozen)
     ) -> RunResult:
+        """Run the proposed file once; the tail of what it printed is kept where something failed."""
         stand = self.stand
         whole = with_file(delta, self.proposal)
         result = stand.rig.run(whole, (self.proposal.path,), recipe or stand.recipe, seed, more)
@@ -145,18 +145,21 @@ class _Runner:
         return run, list(_touched(read_effects(run, mark)))
 
     def first_before(self) -> Iterator[Finding]:
+        """Yield what the first run before the fix breaks, and note the tests that it has."""
         run, effects = self.watched(self.stand.before, _SEED, traced=False)
         self.seen.before += 1
         yield from effects
         yield from self.judged_before(run)
 
     def second_before(self) -> Iterator[Finding]:
+        """Yield what another run before the fix breaks, under another seed."""
         run = self.run(self.stand.before, _SEED + 1)
         self.seen.before += 1
         for code, what in self.judged_before(run):
             yield (Refusal.UNSTABLE if code is Refusal.PASSES_BEFORE else code), what
 
     def judged_before(self, run: RunResult) -> Iterator[Finding]:
+        """Yield what is wrong with a run before the fix: all its tests must fail for the issue's reason."""
         results = {result.id: result for result in run.report.results}
         for path, detail in run.report.collection_errors:
             yield Refusal.BROKEN_BEFORE, f"{path}: {detail}"
@@ -174,6 +177,7 @@ class _Runner:
         self.seen.tests = tuple(sorted(results))
 
     def judged_failure(self, result: TestResult, *, suspect: bool) -> Finding | None:
+        """Return what is wrong with the end of one test before the fix; a suspect may have met a limit."""
         match result.outcome:
             case TestOutcome.PASSED:
                 return Refusal.PASSES_BEFORE, "passed"
@@ -189,12 +193,14 @@ class _Runner:
                 return Refusal.FOREIGN_REASON, result.outcome.value
 
     def first_after(self) -> Iterator[Finding]:
+        """Yield what the first run after the fix breaks, and note what of the fix it reaches."""
         run, effects = self.watched(self.stand.after, _SEED, traced=True)
         self.seen.after += 1
         yield from effects
         yield from self.judged_after(run, self.seen.tests, Refusal.FAILS_AFTER)
 
     def more_after(self) -> Iterator[Finding]:
+        """Yield what runs after the fix break that differ in what should change nothing."""
         for number, (what, given) in enumerate(_PERTURBED[: max(1, self.stand.runs - 1)], start=1):
             how = conditions(given, self.stand.clock, _SEED, number)
             recipe = how.recipe(self.stand.recipe)
@@ -209,6 +215,7 @@ class _Runner:
 
     @staticmethod
     def judged_after(run: RunResult, tests: Sequence[TestId], code: Refusal) -> Iterator[Finding]:
+        """Yield what is wrong with a run after the fix: these tests must pass in it, and no others."""
         outcomes = {result.id: result for result in run.report.results}
         if not _SPOILT.isdisjoint(run.problems):
             yield code, f"the run came to no sound end: {', '.join(run.problems)}"

@@ -156,9 +156,20 @@ def _of_block(
     if last.value is not None and not last.output:
         for shown in _outputs(following):
             yield from _of_value(steps, shown.text, shown.words, block.text)
+            yield from _line_by_line(steps, first, shown, block.text)
     if issue.errors:
         yield _Idea(rank=1, method="issue_code", body=_sources(steps), quote=block.text)
     yield from _wanting_errors(steps, issue, block)
+
+
+def _line_by_line(steps: Sequence[Step], first: int, shown: Block, quote: str) -> Iterator[_Idea]:
+    """Yield ideas of each statement that prints, where a block has as many lines as there are of them."""
+    printing = [n for n in range(first, len(steps)) if steps[n].source.startswith(("print(", "pprint("))]
+    lines = shown.text.strip().splitlines()
+    if len(lines) == len(printing) > 1:
+        for number, line in zip(printing, lines, strict=True):
+            if steps[number].value is not None:
+                yield from _of_value(steps[: number + 1], line, shown.words, quote)
 
 
 def _outputs(following: Sequence[Block]) -> Iterator[Block]:
