@@ -51,6 +51,8 @@ def main() -> None:
     data, workspace = run_line(
         {
             **line_settings(given),
+            "interface": {"policy": "keep"},
+            "testwriter": {"enabled": False},
             "source": {
                 "kind": "rows",
                 "rows": str(_write(chosen, given.rows, given.workspace)),

@@ -1,4 +1,4 @@
-"""What becomes of demands that nobody wrote down: told in the statement, their tests dropped, or rejected."""
+"""What becomes of demands that nobody wrote down: told, kept quiet, their tests dropped, or rejected."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from swequarry.records import TestId
 from swequarry.records.interface import Demand, DemandKind, InterfaceAction, InterfaceRecord
 from swequarry.verify.testsource import file_of, function_name
 
-Policy = Literal["add", "drop", "reject"]
+Policy = Literal["add", "keep", "drop", "reject"]
 HEADING = "## Interface"
 _INTRODUCTION = "Names and texts that a solution must have exactly as written here:"
 
@@ -44,6 +44,8 @@ def decide(demands: Sequence[Demand], fail_to_pass: Collection[TestId], policy: 
             return Decision(
                 record=InterfaceRecord(policy=policy, action=InterfaceAction.ADDED, demands=asked)
             )
+        case "keep":
+            return Decision(record=InterfaceRecord(policy=policy, action=InterfaceAction.KEPT, demands=asked))
         case "drop":
             return _dropped(asked, wanted)
         case "reject":

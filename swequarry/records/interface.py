@@ -19,6 +19,7 @@ class InterfaceAction(StrEnum):
 
     NONE = "none"
     ADDED = "added"
+    KEPT = "kept"
     DROPPED = "dropped"
     REJECTED = "rejected"
 

@@ -1,5 +1,6 @@
 """Demands of hidden tests that nobody wrote down, and what the policy makes of them."""
 
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
@@ -208,6 +209,12 @@ def test_add_writes_what_hidden_tests_demand_under_the_statement():
     assert found.rejected is None
 
 
+def test_keep_notes_what_is_demanded_and_changes_nothing():
+    found = decision("keep")
+    assert found.record == replace(decision("add").record, policy="keep", action=InterfaceAction.KEPT)
+    assert found.rejected is None
+
+
 def test_a_statement_with_its_block_demands_nothing_more():
     every = [TestId(name) for name in test_functions("tests/test_p.py", AFTER["tests/test_p.py"])]
     told = block_of(decide(demands_of(subject()), every, "add").record.demands)
@@ -237,7 +244,7 @@ def test_reject_says_what_is_missing_and_what_would_help():
     assert found.evidence == ("name: EmptyInputError", "name: max_depth")
 
 
-@pytest.mark.parametrize("policy", ["add", "drop", "reject"])
+@pytest.mark.parametrize("policy", ["add", "keep", "drop", "reject"])
 def test_what_no_fail_to_pass_test_demands_nobody_needs_to_know(policy):
     found = decision(policy, IDS[2:])
     assert found.record == InterfaceRecord(policy=policy, action=InterfaceAction.NONE)
