@@ -401,9 +401,9 @@ class LlmSettings(Section):
 class InterfaceSettings(Section):
     """What becomes of names and messages that hidden tests use, base lacks and nobody wrote down.
 
-    `add` writes them under the statement, `keep` leaves it as it is and notes them in the record, `drop` takes
-    the tests that use them out of the lists, `reject` ends the candidate as underspecified (with `drop` too,
-    where no test is left).
+    `add` writes them under the statement, `keep` notes them in the record alone, `drop` takes the tests that
+    use them out of the lists, `reject` ends the candidate as underspecified (with `drop` too, where no test
+    is left).
     """
 
     policy: Literal["add", "keep", "drop", "reject"] = "add"
