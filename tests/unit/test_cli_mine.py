@@ -25,18 +25,13 @@ def mirror(tmp_path, monkeypatch):
 
     monkeypatch.setattr(GithubClient, "_send", never)
     upstream = make_upstream(tmp_path, "acme+widgets.git")
-    tip = upstream.commit(BASE, message="start")
+    files = dict(BASE)
+    tip = upstream.commit(files, message="start")
     for number in range(1, 8):
-        files = (
-            {b"docs/a.md": b"%d" % number}
-            if number == 3
-            else {
-                b"src/a.py": b"a = %d\n" % number,
-                b"tests/test_a.py": b"assert %d\n" % number,
-            }
-        )
+        text = b"%d\n" % number
+        files |= {b"docs/a.md": text} if number == 3 else {b"src/a.py": text, b"tests/test_a.py": text}
         tip = upstream.commit(
-            BASE | files, parents=(tip,), at=START + number * 86_400, message=f"Mend {number} (#{number})"
+            files, parents=(tip,), at=START + number * 86_400, message=f"Mend {number} (#{number})"
         )
     return tmp_path
 
