@@ -49,3 +49,14 @@ def health_at(
         pulls_a_year=pulls_a_year,
         stars=stars,
     )
+
+
+def root_commits(repository: Repository, tip: str) -> tuple[str, ...]:
+    """Return the commits without parents below a tip, sorted; none of a shallow clone, which lacks them.
+
+    Raises:
+        GitError: the history can't be read.
+    """
+    if repository.git(["rev-parse", "--is-shallow-repository"]).strip() == b"true":
+        return ()
+    return tuple(sorted(repository.git(["rev-list", "--max-parents=0", tip]).decode("ascii").split()))

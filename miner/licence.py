@@ -6,6 +6,8 @@ applies together. A file that can't be identified makes the answer unknown, and 
 """
 
 import re
+from functools import cache
+from typing import Any
 
 from license_expression import ExpressionError, get_spdx_licensing
 from licenseclassifier import identify_license
@@ -20,6 +22,12 @@ _NAMED_AFTER_LICENCE = re.compile(rb"licen[cs]e[-_.](?!(?:txt|md|rst|rest)$)[a-z
 _FOLDER = b"LICENSES/"
 _MAX_BYTES = 1_000_000
 _MAX_FILES = 20
+
+
+@cache
+def spdx_table() -> Any:
+    """Return the table of SPDX ids; making it takes a tenth of a second, and each call would make it anew."""
+    return get_spdx_licensing()
 
 
 def spdx_of_text(text: str) -> tuple[str, ...]:
@@ -85,6 +93,6 @@ def _expression(found: list[tuple[TreeEntry, tuple[str, ...]]]) -> str | None:
     choice = len(found) > 1 and all(_NAMED_AFTER_LICENCE.fullmatch(entry.path) for entry, _ in found)
     joined = (" OR " if choice else " AND ").join(f"({part})" for part in dict.fromkeys(parts))
     try:
-        return str(get_spdx_licensing().parse(joined, validate=True).simplify())
+        return str(spdx_table().parse(joined, validate=True).simplify())
     except ExpressionError:
         return None

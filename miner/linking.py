@@ -49,8 +49,19 @@ _NEGATION = re.compile(
     r"(?!\s+only\b)(?:[\s\"'\u2019(*_:]+[\w'\u2019-]+){0,3}[\s\"'\u2019(*_:]*$",
     re.IGNORECASE,
 )
-_KEYWORD = re.compile(r"close|fix|resolve", re.IGNORECASE)
-_TARGET = re.compile(r"\#|GH-|github\.com/", re.IGNORECASE)
+_PERHAPS = re.compile(
+    r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)[^A-Za-z0-9#]{1,40}(?:[\w.-]+/[\w.-]+)?(?:\#|GH-|https?://)",
+    re.IGNORECASE,
+)
+"""What a text without tags, links and entities has, if parsing it can show a reference."""
+_MARKDOWN_SIGNS = re.compile(
+    r"[`*~<>\[\]\\&|\0]|(?<!\w)_|_(?!\w)|^(?: {2,}|[ \t]*\t| ?\#{1,6}[ \t]| ?(?:\d+[.)]|[-+])(?:[ \t]{2}|$))",
+    re.MULTILINE,
+)
+"""What a text has that Markdown reads otherwise than it stands; most commit messages have none of it."""
+_LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
+_MARKUP = re.compile(r"<[/!A-Za-z][^<>@]*>|&\#?\w|\](?:\(|\[)")
+_EMPHASIS = re.compile(r"[*_~\\]+")
 _QUOTE_THEN_TEXT = re.compile(r"^( {0,3}>[^\n]*\n)(?= {0,3}[^\s>])", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?;\n\ufffc](?=\s|$)|\n")
 _QUOTE_CHARS = 160
@@ -141,6 +152,9 @@ def visible_passages(text: str) -> Iterator[str]:
     A line below a quotation that doesn't start with `>` is the writer's own, though CommonMark would count
     it to the quotation (section 5.1, laziness): people forget the blank line more often than the mark.
     """
+    if _MARKDOWN_SIGNS.search(text) is None:
+        yield _LINE_ENDS.sub("\n", text[:MAX_TEXT_CHARS])
+        return
     quoted = 0
     source = _QUOTE_THEN_TEXT.sub(r"\1\n", text[:MAX_TEXT_CHARS])
     for token in _MARKDOWN.parse(source):
@@ -207,6 +221,18 @@ def _merge(links: Iterable[IssueLink]) -> tuple[IssueLink, ...]:
     return tuple(kept.values())
 
 
+def _may_link(text: str) -> bool:
+    """Whether parsing a text can show a reference: markup can stand between keyword and target, no words."""
+    if _PERHAPS.search(text) or (_EMPHASIS.search(text) and _PERHAPS.search(_EMPHASIS.sub("", text))):
+        return True
+    if _MARKUP.search(text) is None:
+        return False
+    lowered = text.lower()
+    return any(word in lowered for word in ("close", "fix", "resolve")) and (
+        "#" in lowered or "gh-" in lowered or "github.com/" in lowered or "&" in lowered
+    )
+
+
 def find_links(texts: Iterable[LinkText], repo: RepoRef) -> tuple[IssueLink, ...]:
     """Return the issues that the texts of one pull request say they resolve.
 
@@ -215,8 +241,8 @@ def find_links(texts: Iterable[LinkText], repo: RepoRef) -> tuple[IssueLink, ...
     """
     found: list[IssueLink] = []
     for item in texts:
-        if _KEYWORD.search(item.text) is None or _TARGET.search(item.text) is None:
-            continue  # parsing is the slow part, and most messages have neither
+        if not _may_link(item.text):
+            continue  # parsing is the slow part
         for passage in visible_passages(item.text):
             found.extend(_links_of(passage, item.place, repo))
     return _merge(found)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 
 from miner.candidates import PutBlob
+from miner.decontam.shipped import benchmark_path
 from miner.licence import LicenceReader
 from miner.policy import check_policy, read_policy
 from miner.sources.gharchive import dump_state, gharchive_items
@@ -29,7 +30,7 @@ from swequarry.records import ContentHash, RepoRef
 
 __all__ = ["MineUnit", "MinedItem", "mine_unit", "mine_units", "read_repositories", "unit_fingerprint"]
 
-MINER_VERSION = 1
+MINER_VERSION = 2
 """Part of every unit's fingerprint: a change of rules here mines again."""
 
 _REPOSITORY = re.compile(
@@ -174,7 +175,8 @@ def unit_fingerprint(unit: MineUnit, settings: Settings, locator: MirrorLocator)
         InputError: a file can't be read.
     """
     digest = hashlib.sha256(f"miner {MINER_VERSION}\n{unit.key}\n".encode())
-    for path in (*settings.curate.decontamination.against, settings.curate.opt_out):
+    against = tuple(map(benchmark_path, settings.curate.decontamination.against))
+    for path in (*against, settings.curate.opt_out):
         digest.update(_file_hash(path).encode("ascii"))
     if unit.repo is None:
         digest.update(_file_hash(settings.source.rows).encode("ascii"))

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from license_expression import ExpressionError, get_spdx_licensing
+from license_expression import ExpressionError
 
 from miner.decontam.compare import Action, Comparer
 from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
 from miner.decontam.items import Item, Part, change_hash, normal_form, read_items
+from miner.decontam.shipped import benchmark_path, shipped_names
+from miner.licence import spdx_table
 from miner.rules.all_rules import PULL_RULES, RULES
 from miner.rules.interface import Health, Subject
 from miner.rules.personal import redacted
@@ -55,11 +58,17 @@ class Policy:
         )
 
     def judge(
-        self, candidate: Candidate, gold: bytes, tests: bytes, health: Health = _UNKNOWN
+        self,
+        candidate: Candidate,
+        gold: bytes,
+        tests: bytes,
+        health: Health = _UNKNOWN,
+        roots: tuple[str, ...] = (),
     ) -> Outcome[Candidate]:
         """Return the candidate, with what it has in common with benchmarks, or why it is dropped.
 
-        What the policy wants taken out of the statement is taken out first, and flagged.
+        What the policy wants taken out of the statement is taken out first, and flagged. `roots` are the
+        first commits of the repository, by which a fork or a new name is told.
         """
         if objection := self._opted_out(candidate.repo):
             return objection
@@ -76,7 +85,7 @@ class Policy:
             return _licence(candidate.licence)
         if self.comparer is None:
             return Accepted(value=candidate)
-        (decision,) = self.comparer.decisions([_item(candidate, gold, tests)])
+        (decision,) = self.comparer.decisions([_item(candidate, gold, tests, roots)])
         told = tuple(str(match) for match in decision.matches[:_SHOWN])
         dropped = {Action.REMOVE} if self.keeps_reviewed else {Action.REMOVE, Action.REVIEW}
         if decision.action in dropped:
@@ -94,9 +103,10 @@ def check_policy(settings: CurateSettings) -> None:
     list(_ids(settings.licences))
     _opted_out(settings.opt_out)
     for path in settings.decontamination.against:
-        if not path.is_file():
+        if not benchmark_path(path).is_file():
             raise InputError(
-                f"there is no benchmark {path}; name rows (.jsonl, .parquet) or fingerprints (.npz)"
+                f"there is no benchmark {path}; name rows (.jsonl, .parquet), fingerprints (.npz), or one "
+                f"that comes with the program: {', '.join(shipped_names())}"
             )
 
 
@@ -123,7 +133,8 @@ def benchmarks(paths: tuple[Path, ...]) -> Fingerprints:
     Raises:
         InputError: one can't be read.
     """
-    return merged([Fingerprints.load(p) if p.suffix == ".npz" else fingerprints_of(p, p.stem) for p in paths])
+    found = [benchmark_path(path) for path in paths]
+    return merged([Fingerprints.load(p) if p.suffix == ".npz" else fingerprints_of(p, p.stem) for p in found])
 
 
 def fingerprints_of(path: Path, name: str) -> Fingerprints:
@@ -137,11 +148,14 @@ def fingerprints_of(path: Path, name: str) -> Fingerprints:
 
 def is_allowed(licence: Licence | None, allowed: frozenset[str]) -> bool:
     """Whether a licence is one of some SPDX ids: all that apply together, one of those to choose from."""
-    if licence is None or licence.spdx is None:
-        return False
-    licensing = get_spdx_licensing()
+    return licence is not None and licence.spdx is not None and _fits(licence.spdx, allowed)
+
+
+@lru_cache(maxsize=1024)
+def _fits(spdx: str, allowed: frozenset[str]) -> bool:
+    licensing = spdx_table()
     try:
-        expression = licensing.parse(licence.spdx)
+        expression = licensing.parse(spdx)
     except ExpressionError:
         return False
 
@@ -170,7 +184,7 @@ def _opted_out(path: Path | None) -> tuple[str, ...]:
 
 
 def _ids(names: tuple[str, ...]) -> Iterator[str]:
-    known = {key.lower() for key in get_spdx_licensing().known_symbols}
+    known = {key.lower() for key in spdx_table().known_symbols}
     for name in names:
         if name == PERMISSIVE:
             yield from _PERMISSIVE.lower().split()
@@ -192,7 +206,7 @@ def _licence(licence: Licence | None) -> Rejected:
     return Rejected(code=RejectCode.LICENCE, message=message, evidence=evidence)
 
 
-def _item(candidate: Candidate, gold: bytes, tests: bytes) -> Item:
+def _item(candidate: Candidate, gold: bytes, tests: bytes, roots: tuple[str, ...]) -> Item:
     texts = {
         Part.STATEMENT: candidate.statement.text,
         Part.GOLD: gold.decode("utf-8", "surrogateescape"),
@@ -205,4 +219,5 @@ def _item(candidate: Candidate, gold: bytes, tests: bytes) -> Item:
         pull=candidate.pull_number,
         base=candidate.base_commit,
         change=change_hash(gold),
+        roots=roots,
     )

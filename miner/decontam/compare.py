@@ -107,6 +107,7 @@ class Comparer:
         self._instances: dict[object, Known] = {}
         self._changes: dict[str, Known] = {}
         self._repositories: dict[str, Known] = {}
+        self._roots: dict[str, Known] = {}
         for known in fingerprints.items:
             for key in _identities(known.id, known.repo, known.pull, known.base):
                 self._instances.setdefault(key, known)
@@ -114,6 +115,13 @@ class Comparer:
                 self._changes.setdefault(known.change, known)
             if known.repo is not None:
                 self._repositories.setdefault(known.repo.lower(), known)
+            for root in known.roots:
+                self._roots.setdefault(root, known)
+
+    @property
+    def knows_roots(self) -> bool:
+        """Whether some item is known by the first commits of its repository."""
+        return bool(self._roots)
 
     def decisions(self, items: Iterable[Item]) -> Iterator[Decision]:
         """Yield one decision for each item, in order; memory doesn't grow with their number."""
@@ -148,6 +156,8 @@ class Comparer:
         if known is not None:
             yield _match(Action.REMOVE, Layer.CHANGE, known)
         known = self._repositories.get((item.repo or "").lower())
+        roots = (self._roots[root] for root in item.roots if root in self._roots)
+        known = known or next(roots, None)
         if known is not None:
             yield _match(self._repository, Layer.REPOSITORY, known)
 

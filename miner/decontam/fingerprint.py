@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ class Known:
     pull: int | None = None
     base: str | None = None
     change: str | None = None
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class Fingerprints:
                     for part in Part
                     if f"{part}.near" in stored
                 }
-                return cls(Parameters.ours(), tuple(Known(**item) for item in about["items"]), parts)
+                return cls(Parameters.ours(), tuple(map(_known, about["items"])), parts)
         except OSError as error:
             raise InputError(
                 f"{path} can't be read: {error.strerror or error}; name a file of `swequarry fingerprint`"
@@ -157,6 +159,10 @@ class Fingerprints:
             raise InputError(
                 f"{path} holds no fingerprints: {error}; make them with `swequarry fingerprint`"
             ) from error
+
+
+def _known(stored: Mapping[str, Any]) -> Known:
+    return Known(**{**stored, "roots": tuple(stored.get("roots", ()))})
 
 
 def _check(stored: Mapping[str, object], path: Path) -> None:
@@ -172,7 +178,15 @@ def make_fingerprints(items: Iterable[Item], benchmark: str) -> Fingerprints:
     parameters = Parameters.ours()
     held = tuple(items)
     known = tuple(
-        Known(id=i.id, benchmark=benchmark, repo=i.repo, pull=i.pull, base=i.base, change=i.change)
+        Known(
+            id=i.id,
+            benchmark=benchmark,
+            repo=i.repo,
+            pull=i.pull,
+            base=i.base,
+            change=i.change,
+            roots=i.roots,
+        )
         for i in held
     )
     present = [part for part in Part if any(part in item.parts for item in held)]

@@ -39,7 +39,7 @@ COLUMNS = {"problem_statement": Part.STATEMENT, "patch": Part.GOLD, "test_patch"
 """The columns of SWE-style rows that hold text."""
 _IDENTITIES = ("instance_id", "id", "task_id")
 _NO_TEXT = frozenset(
-    {*_IDENTITIES, "repo", "base_commit", "created_at", "version", "FAIL_TO_PASS", "PASS_TO_PASS"}
+    {*_IDENTITIES, "repo", "base_commit", "created_at", "roots", "version", "FAIL_TO_PASS", "PASS_TO_PASS"}
 )
 
 
@@ -48,7 +48,8 @@ class Item:
     """One row: its name and parts in their normal form; where it comes from, as far as it says so.
 
     `change` is the hash of what the gold patch adds and removes, without blanks and places: equal for the
-    same change on another branch. None where there is no patch that can be read.
+    same change on another branch. None where there is no patch that can be read. `roots` are the first
+    commits of the repository.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Item:
     pull: int | None = None
     base: str | None = None
     change: str | None = None
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ def read_items(path: Path, columns: Sequence[str] = ()) -> Iterator[Item | ItemP
 
 
 def make_item(fields: Mapping[str, Any], name: str, columns: Sequence[str] = ()) -> Item | None:
-    """Return a row as an item; None where it has no text."""
+    """Return a row as an item; None where it has neither text nor name and repository to be known by."""
     chosen = tuple(columns) or tuple(column for column in COLUMNS if isinstance(fields.get(column), str))
     chosen = chosen or tuple(column for column in fields if column not in _NO_TEXT)
     parts: dict[Part, list[bytes]] = {}
@@ -98,9 +100,10 @@ def make_item(fields: Mapping[str, Any], name: str, columns: Sequence[str] = ())
         if isinstance(value, str) and value.strip():
             part = COLUMNS.get(column, Part.TEXT)
             parts.setdefault(part, []).append(normal_form(value, part))
-    if not parts:
+    named = next((str(fields[key]) for key in _IDENTITIES if fields.get(key)), None)
+    if not parts and (named is None or _text(fields, "repo") is None):
         return None
-    identity = next((str(fields[key]) for key in _IDENTITIES if fields.get(key)), name)
+    identity = named or name
     patch = fields.get("patch")
     return Item(
         id=identity,
@@ -109,7 +112,13 @@ def make_item(fields: Mapping[str, Any], name: str, columns: Sequence[str] = ())
         pull=_pull(fields, identity),
         base=_text(fields, "base_commit"),
         change=change_hash(_bytes(patch)) if isinstance(patch, str) else None,
+        roots=_roots(fields),
     )
+
+
+def _roots(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    value = fields.get("roots")
+    return tuple(root for root in value if isinstance(root, str)) if isinstance(value, list) else ()
 
 
 def normal_form(text: str, part: Part) -> bytes:
@@ -192,7 +201,7 @@ def _pull(fields: Mapping[str, Any], identity: str) -> int | None:
     value = fields.get("pull_number")
     if isinstance(value, int):
         return value
-    found = _PULL.search(identity)
+    found = _PULL.search(identity) if identity != fields.get("repo") else None
     return int(found[1]) if found and "repo" in fields else None
 
 

@@ -1,6 +1,7 @@
 """Rules about a change: foreign or generated code, and how many lines the fix has."""
 
 import re
+from functools import lru_cache
 
 from miner.rules.interface import Subject
 from swequarry.config import CurateSettings
@@ -58,6 +59,7 @@ def large_fix(subject: Subject, settings: CurateSettings) -> Rejected | None:
     )
 
 
+@lru_cache(maxsize=2)
 def _files(patch: bytes) -> tuple[FilePatch, ...]:
     try:
         return parse_patch(patch)

@@ -13,15 +13,15 @@ from miner.rules.interface import Subject
 from swequarry.config import CurateSettings
 from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import Statement
-from swequarry.text.secrets import SECRETS
+from swequarry.text.secrets import LITERALS, SECRETS
 
 SECRET_REMOVED = "secret_removed"
 PERSONAL_DATA_REMOVED = "personal_data_removed"
 _SHOWN = 4
 _NAMES_OF_NOBODY = """
 admin app appuser bar build builder circleci coder conda default dev developer docker ec2-user foo gitpod
-jenkins jovyan me name public python root runner shared somebody someone test tester travis ubuntu user username
-users
+jenkins jovyan me name public python root runner shared somebody someone test tester travis ubuntu user
+username users
 vagrant vscode vsts work workspace you
 """
 _NOBODY = frozenset(_NAMES_OF_NOBODY.split())
@@ -30,7 +30,10 @@ _CARDS_FOR_TESTS = re.compile(r"4111|4242|5555|4000|3782|6011")
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
+    """What is searched for, where a text (in lower case) has one of `literals`."""
+
     name: str
+    literals: tuple[str, ...]
     pattern: re.Pattern[str]
     is_one: Callable[[re.Match[str]], bool] = lambda _: True
 
@@ -60,25 +63,42 @@ def _is_card(found: re.Match[str]) -> bool:
     return sum(doubled) % 10 == 0 and not _CARDS_FOR_TESTS.match(found[0])
 
 
-_SECRETS = tuple(_Kind(name, re.compile(pattern)) for name, pattern in SECRETS.items())
+_SECRETS = tuple(
+    _Kind(name, tuple(map(str.lower, LITERALS[name])), re.compile(pattern))
+    for name, pattern in SECRETS.items()
+)
 _PERSONAL = (
     _Kind(
         "e-mail address",
+        ("@",),
         re.compile(
             r"(?<![\w.@:/+-])[A-Za-z0-9][\w.%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,}\b(?![:@])"
         ),
         _is_address,
     ),
-    _Kind("home folder", re.compile(r"(?<![\w.])/(?:home|Users)/([A-Za-z][\w.-]{1,31})(?=/)"), _is_name),
-    _Kind("home folder", re.compile(r"\b[A-Za-z]:\\{1,2}Users\\{1,2}([A-Za-z][\w.-]{1,31})(?=\\)"), _is_name),
+    _Kind(
+        "home folder",
+        ("/home/", "/users/"),
+        re.compile(r"(?<![\w.])/(?:home|Users)/([A-Za-z][\w.-]{1,31})(?=/)"),
+        _is_name,
+    ),
+    _Kind(
+        "home folder",
+        ("\\users\\",),
+        re.compile(r"\b[A-Za-z]:\\{1,2}Users\\{1,2}([A-Za-z][\w.-]{1,31})(?=\\)"),
+        _is_name,
+    ),
     _Kind(
         "telephone number",
+        ("phone", "tel", "mobile", "whatsapp"),
         re.compile(
             r"\b(?:phone|tel|telephone|mobile|whatsapp)\b[^\w\n]{1,4}(\+?\d(?:[ ()./-]?\d){7,14})",
             re.IGNORECASE,
         ),
     ),
-    _Kind("payment card", re.compile(r"(?<![\d-])(?:\d{4}[ -]){3}\d{4}(?![\d-])"), _is_card),
+    _Kind(
+        "payment card", tuple("0123456789"), re.compile(r"(?<![\d-])(?:\d{4}[ -]){3}\d{4}(?![\d-])"), _is_card
+    ),
 )
 
 
@@ -112,7 +132,10 @@ def redacted(statement: Statement, settings: CurateSettings) -> tuple[Statement,
 
 
 def _found(text: str, kinds: tuple[_Kind, ...]) -> Iterator[_Found]:
+    lowered = text.lower()
     for kind in kinds:
+        if not any(literal in lowered for literal in kind.literals):
+            continue
         for match in kind.pattern.finditer(text):
             if kind.is_one(match):
                 start, end = match.span(match.lastindex or 0)

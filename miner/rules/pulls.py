@@ -14,7 +14,7 @@ _BOT = re.compile(
 """Names that programs have on GitHub, where GitHub doesn't say it itself."""
 _DEPENDENCY_TITLE = re.compile(
     r"(?:(?:build|chore|ci|fix|dev|requirements)?\s*[(\[](?:deps?|deps-dev|dependencies|requirements)[)\]]!?:?\s*\S"
-    r"|\W*(?:bump|upgrade|update)s?\s+(?:the\s+)?(?:dependency\s+)?\S+(?:\s+(?:requirements?|group|action))?"
+    r"|\W*(?:bump|upgrade|update)s?\s+(?:the\s+)?(?:dependency\s+)?(?!version\b)\S+(?:\s+(?:requirements?|group|action))?"
     r"(?:\s+in\s+\S+)?\s+(?:from\s+\S+\s+to\s+\S|to\s+(?:version\s+)?(?:v\d|\d+\.\d))"
     r"|\W*update\s+(?:\S+\s+)?requirements?\s+from\s"
     r"|\W*(?:bump|upgrade|update)s?\s+(?:all\s+)?(?:\S+\s+)?(?:dependencies|deps|lock\s?files?)\s*$"

@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
 
 import yaml
@@ -23,17 +25,28 @@ _CLEARLY = 2
 """So many times as many small words of another language as English ones."""
 
 
-def _small_words() -> Mapping[str, frozenset[str]]:
+def _small_words() -> Mapping[str, tuple[str, ...]]:
+    """Return the languages that have a word."""
     data = yaml.safe_load(resources.files(__package__).joinpath("function_words.yaml").read_text("utf-8"))
-    return {language: frozenset(words.split()) for language, words in data.items()}
+    found: dict[str, tuple[str, ...]] = {}
+    for language, words in data.items():
+        for word in words.split():
+            found[word] = (*found.get(word, ()), language)
+    return found
 
 
 _SMALL_WORDS = _small_words()
 
 
+@lru_cache(maxsize=4)
+def _prose(text: str) -> str:
+    """Return a text without code and links; several rules ask for that of one statement."""
+    return _CODE.sub(" ", text)
+
+
 def short_statement(subject: Subject, settings: CurateSettings) -> Rejected | None:
     """Drop a statement of few words, code left out: nobody can know from it what to do."""
-    count = len(_WORD.findall(_CODE.sub(" ", subject.candidate.statement.text)))
+    count = len(_WORD.findall(_prose(subject.candidate.statement.text)))
     if count >= settings.min_statement_words:
         return None
     return Rejected(
@@ -57,9 +70,9 @@ def long_statement(subject: Subject, settings: CurateSettings) -> Rejected | Non
 
 def other_script(subject: Subject, settings: CurateSettings) -> Rejected | None:
     """Drop a statement that is mostly written in another script than the Latin one."""
-    if not settings.latin_script_only:
+    if not settings.latin_script_only or subject.candidate.statement.text.isascii():
         return None
-    letters = [c for c in _CODE.sub(" ", subject.candidate.statement.text) if c.isalpha()]
+    letters = [c for c in _prose(subject.candidate.statement.text) if c.isalpha()]
     latin = sum(c.isascii() or unicodedata.name(c, "").startswith("LATIN") for c in letters)
     if len(letters) < _FEWEST_LETTERS or latin >= _LATIN_SHARE * len(letters):
         return None
@@ -74,10 +87,10 @@ def other_language(subject: Subject, settings: CurateSettings) -> Rejected | Non
     """Drop a statement in another language than English, told by its small words (`function_words.yaml`)."""
     if not settings.english_only:
         return None
-    words = _WORD.findall(_CODE.sub(" ", subject.candidate.statement.text).lower())
-    counts = {language: sum(word in known for word in words) for language, known in _SMALL_WORDS.items()}
-    english = counts.pop("English")
-    language = max(counts, key=lambda name: (counts[name], name))
+    words = _WORD.findall(_prose(subject.candidate.statement.text).lower())
+    counts = Counter(language for word in words for language in _SMALL_WORDS.get(word, ()))
+    english = counts.pop("English", 0)
+    language = max(counts, key=lambda name: (counts[name], name), default="")
     if len(words) < _FEWEST_WORDS or counts[language] < _CLEARLY * max(english, 1):
         return None
     return Rejected(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from miner.candidates import PutBlob, Split, cutoff_of, judge_paths, split_merged
 from miner.evidence import Timelines, link_pull, say_link
-from miner.health import Activity, health_at
+from miner.health import Activity, health_at, root_commits
 from miner.licence import LicenceReader
 from miner.policy import Policy
 from miner.sources.dates import is_within
@@ -75,9 +75,12 @@ class GitSource:
     reported_licence: str | None = None
     timelines: Timelines = field(init=False, repr=False, default_factory=Timelines)
     activity: Activity = field(init=False, repr=False)
+    roots: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        """Index the history once."""
+        """Index the history once, and name its first commits where a benchmark is known by such."""
+        if self.policy.comparer is not None and self.policy.comparer.knows_roots:
+            object.__setattr__(self, "roots", root_commits(self.repository, self.history.tip))
         object.__setattr__(self, "activity", Activity(self.history))
 
     def items(self, chosen: PullFilter) -> Iterator[MinedItem]:
@@ -197,7 +200,7 @@ class GitSource:
         candidate = self._candidate(pull, split, links, *stated)
         year = self.activity.in_the_year_up_to(candidate.merged_at)
         health = health_at(self.repository, split.base_tree, self.curate.health, year, self.stars)
-        return self.policy.judge(candidate, split.gold_patch, split.test_patch, health)
+        return self.policy.judge(candidate, split.gold_patch, split.test_patch, health, self.roots)
 
     def _links(self, pull: PullRecord) -> tuple[IssueLink, ...]:
         issues = self.issues.issues if self.issues is not None else {}

@@ -159,6 +159,7 @@ def why(item: Item, *, workspace: Workspace_ = None, as_json: Json = False) -> i
 def _prose(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.item}: {explanation.verdict}"]
     lines += [f"  {line}" for line in explanation.evidence]
+    lines += [f"link: {line}" for line in explanation.links]
     lines.append(_before_tries(explanation))
     for one in explanation.tries:
         what = f"  {one.stage}: {one.status}"

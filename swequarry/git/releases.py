@@ -31,9 +31,23 @@ def find_releases(
         if source is None or source[1].lower() != owner.lower():
             continue
         line = first_parent_line(commits, merge.parents[1], main)
-        numbers = dict.fromkeys(number for commit in line for number in _merged_in(commit, heads))
-        if numbers:
-            found[sha] = tuple(numbers)
+        inside = {commit.sha: numbers for commit in line if (numbers := tuple(_merged_in(commit, heads)))}
+        if inside:
+            there = _ancestors(commits, merge.parents[0])  # a branch may begin on a line that came in before
+            numbers = dict.fromkeys(n for sha_, those in inside.items() if sha_ not in there for n in those)
+            if numbers:
+                found[sha] = tuple(numbers)
+    return found
+
+
+def _ancestors(commits: Mapping[CommitSha, Commit], tip: CommitSha) -> set[CommitSha]:
+    found: set[CommitSha] = set()
+    waiting = [tip]
+    while waiting:
+        sha = waiting.pop()
+        if sha not in found and sha in commits:
+            found.add(sha)
+            waiting.extend(commits[sha].parents)
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, assert_never
 
+from miner.evidence import say_link
 from swequarry.errors import InputError
 from swequarry.ledger import queries
 from swequarry.ledger.attempts import Attempt
@@ -15,7 +16,7 @@ from swequarry.outcome import REJECT_MEANING, Accepted, Failed, RejectCode, Reje
 from swequarry.pipeline.item_log import log_path
 from swequarry.pipeline.reporting import CHECKS, last_run
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import Checks, Task, Verifier
+from swequarry.records import Candidate, Checks, Task, Verifier
 from swequarry.report.measured import say_stability, say_strength
 
 
@@ -33,7 +34,8 @@ class Try:
 class Explanation:
     """How an item ended, in a sentence, with evidence and tries.
 
-    `tries` are those of the item alone: mining tries a whole source at once. `log` need not exist.
+    `tries` are those of the item alone: mining tries a whole source at once. `log` need not exist. `links`
+    say of each issue whether it is resolved, and by what evidence.
     """
 
     item: str
@@ -43,6 +45,7 @@ class Explanation:
     evidence: tuple[str, ...]
     tries: tuple[Try, ...]
     log: Path
+    links: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
@@ -97,7 +100,16 @@ def explain(workspace: Workspace, name: str) -> Explanation:
         evidence=evidence,
         tries=tuple(_try(attempt) for attempt in attempts_of(workspace.ledger, [item])),
         log=log_path(workspace.logs, item),
+        links=_links(workspace, item),
     )
+
+
+def _links(workspace: Workspace, item: str) -> tuple[str, ...]:
+    """Return a sentence for each issue that a candidate names, as a mining has them."""
+    mined = [
+        Candidate.from_json(value) for _, value in accepted_of_stage(workspace.ledger, "mine", item=item)
+    ]
+    return tuple(say_link(link, mined[-1].repo) for link in mined[-1].links) if mined else ()
 
 
 def _say(outcome: StoredValue, stage: str) -> tuple[str, str | None, tuple[str, ...]]:

@@ -14,3 +14,16 @@ SECRETS: Final = {
     "Stripe key": r"\b[rs]k_live_[0-9A-Za-z]{20,}\b",
 }
 """Kind: an expression that its texts match, for str and (encoded) for bytes."""
+
+LITERALS: Final = {
+    "private key": ("PRIVATE KEY-----",),
+    "AWS access key": ("AKIA", "ASIA"),
+    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    "GitLab token": ("glpat-",),
+    "Slack token": ("xox",),
+    "Google API key": ("AIza",),
+    "PyPI token": ("pypi-AgEI",),
+    "OpenAI key": ("sk-",),
+    "Stripe key": ("k_live_",),
+}
+"""Pieces of which each text of a kind has one: what has none of them needn't be searched."""

@@ -1,7 +1,8 @@
-"""What becomes of items that are in a benchmark, or only look like it."""
+"""What becomes of items that are in a benchmark, or only look like it (edge cases B058, B060, B061, B063)."""
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from miner.decontam.compare import Action, Comparer, Layer
 from miner.decontam.duplicates import find_duplicates
 from miner.decontam.fingerprint import Fingerprints, make_fingerprints, merged
 from miner.decontam.items import Item, ItemProblem, Part, change_hash, make_item, read_items
+from miner.decontam.shipped import benchmark_path, shipped_names
 from swequarry.errors import InputError
 
 MIT = (
@@ -216,3 +218,38 @@ def test_headings_and_lists_of_versions_are_taken_off():
 def test_an_item_without_text_isnt_one():
     assert make_item({"id": "x"}, "-") is None
     assert isinstance(make_item({"text": "x"}, "f:1"), Item)
+
+
+def test_a_list_of_repositories_knows_forks_and_new_names_by_their_first_commits(tmp_path):
+    known = make_item({"id": "acme/widgets-2", "repo": "acme/widgets-2", "roots": ["a" * 40]}, "-")
+    assert (known.pull, known.parts) == (None, {})
+    path = tmp_path / "list.npz"
+    make_fingerprints([known], "list").save(path)
+    comparer = Comparer(Fingerprints.load(path), Action.REVIEW)
+    assert comparer.knows_roots
+    others = [
+        Item(id="x", parts={}, repo="ACME/widgets-2"),
+        Item(id="y", parts={}, repo="fork/gadgets", roots=("b" * 40, "a" * 40)),
+        Item(id="z", parts={}, repo="other/gadgets", roots=("c" * 40,)),
+    ]
+    decisions = list(comparer.decisions(others))
+    assert [one.action for one in decisions] == [Action.REVIEW, Action.REVIEW, Action.KEEP]
+    assert decisions[1].matches[0].item == "acme/widgets-2"
+
+
+def test_every_shipped_list_can_be_read_by_its_name_and_is_made_from_the_file_beside_it():
+    folder = Path(__file__).parents[2] / "configs" / "benchmarks"
+    assert shipped_names() == tuple(sorted(path.stem for path in folder.glob("*.jsonl"))) != ()
+    for name in shipped_names():
+        stored = Fingerprints.load(benchmark_path(Path(name)))
+        rows = [item for item in read_items(folder / f"{name}.jsonl") if isinstance(item, Item)]
+        assert [(k.repo, k.roots) for k in stored.items] == [(row.repo, row.roots) for row in rows]
+
+
+def test_a_file_of_ones_own_comes_before_a_shipped_list(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = Path(shipped_names()[0])
+    assert benchmark_path(name).suffix == ".npz"
+    name.write_text("{}")
+    assert benchmark_path(name) == name
+    assert benchmark_path(Path("folder") / name) == Path("folder") / name

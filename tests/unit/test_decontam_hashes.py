@@ -1,4 +1,4 @@
-"""n-grams, signatures and near-duplicates of decontamination."""
+"""n-grams, signatures and near-duplicates of decontamination (edge cases B058, B060)."""
 
 import os
 import random

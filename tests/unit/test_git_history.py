@@ -444,3 +444,50 @@ def test_net_changes_of_many_pairs_equal_those_of_each(upstream):
         single = [bench.changes(*pair) for pair in pairs]
     assert list(net_changes(upstream.repository, pairs)) == single
     assert list(net_changes(upstream.repository, [])) == []
+
+
+# --- releases (B006) ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source, brings",
+    [("acme/develop", (60,)), ("ACME/release-2", (60,)), ("someone/develop", ())],
+)
+def test_a_release_names_what_it_brings_and_a_fork_brings_nothing_of_ours(upstream, source, brings):
+    start = upstream.commit({b"a": b"0"}, parents=(), at=START, message="start")
+    work = upstream.commit({b"a": b"1"}, parents=(start,), at=START + 1, message="work")
+    inner = upstream.commit(
+        {b"a": b"1"}, parents=(start, work), at=START + 2, message="Merge pull request #60 from x/fix\n\nFix"
+    )
+    outer = upstream.commit(
+        {b"a": b"1"},
+        parents=(start, inner),
+        at=START + 3,
+        message=f"Merge pull request #61 from {source}\n\nRelease",
+    )
+    found = pulls_of(upstream, outer)
+    assert (found[61].rejection is not None) is bool(brings)
+    assert (60 in found) is bool(brings)
+    if brings:
+        assert found[61].rejection.evidence == ("brings=#60",)
+        assert found[60].record.base_commit == start
+        assert found[60].rejection is None
+
+
+def test_a_branch_that_began_on_an_older_line_brings_nothing_that_was_there(upstream):
+    start = upstream.commit({b"a": b"0"}, parents=(), at=START, message="start")
+    work = upstream.commit({b"a": b"1"}, parents=(start,), at=START + 1, message="work")
+    old = upstream.commit(
+        {b"a": b"1"}, parents=(start, work), at=START + 2, message="Merge pull request #60 from x/fix\n\nFix"
+    )
+    main = upstream.commit({b"a": b"1"}, parents=(start, old), at=START + 3, message="Merge branch '1.x'")
+    more = upstream.commit({b"a": b"2"}, parents=(old,), at=START + 4, message="more")
+    tip = upstream.commit(
+        {b"a": b"2"},
+        parents=(main, more),
+        at=START + 5,
+        message="Merge pull request #61 from acme/more\n\nMore",
+    )
+    found = pulls_of(upstream, tip)
+    assert found[61].rejection is None
+    assert 60 in found

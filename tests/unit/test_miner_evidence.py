@@ -1,4 +1,4 @@
-"""Links by all that is known: GitHub's own word, keywords, and what speaks against them (B001 to B009)."""
+"""Links by all that is known: GitHub's own word, keywords, and what speaks against them (B003, B004, B006, B007)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -48,6 +48,7 @@ OR IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.
         ({b"LICENSE.txt": MIT, b"LICENSE.rst": ISC}, "ISC AND MIT"),
         ({b"COPYING": ISC}, "ISC"),
         ({b"LICENSES/MIT.txt": MIT}, "MIT"),
+        ({b"LICENSE": b"This is widgets.\nFor your pleasure.\nSee below.\n\n" + MIT}, "MIT"),
         ({b"LICENSE": b"You may look at it on Tuesdays.\n"}, None),
         ({b"LICENSE": MIT, b"LICENSE.other": b"\xff\x00 secret terms"}, None),
         ({b"a.py": b"x"}, None),

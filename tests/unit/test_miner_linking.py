@@ -1,4 +1,4 @@
-"""Which issues a pull request resolves, by its own words (edge cases B001, B003, B004, B007)."""
+"""Which issues a pull request resolves, by its own words (edge cases B001, B003, B004, B055)."""
 
 import time
 
@@ -7,10 +7,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miner.linking import (
+    _REFERENCE,
     NEGATED,
     TARGET_IS_PULL_REQUEST,
     LinkText,
+    _may_link,
     find_links,
+    visible_passages,
 )
 from swequarry.records import LinkPlace, RepoRef
 
@@ -238,6 +241,74 @@ def test_hostile_markdown_ends_soon(piece):
 def test_any_text_gives_links_and_no_exception(text):
     for link in links(text):
         assert link.number > 0
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "fixes",
+                " ",
+                "#1",
+                "#2",
+                "\n",
+                "\r\n",
+                "not",
+                "- ",
+                "1. ",
+                "# ",
+                "    ",
+                "\t",
+                "_",
+                "a_b",
+                "===",
+                ".",
+            ]
+        ),
+        max_size=14,
+    ).map("".join)
+)
+@example("# fixes\n#1")
+@example("fixes  \n  #1")
+@example("- a\n\n      fixes #1")
+def test_plain_text_gives_the_links_that_parsing_gives(text):
+    parsed = links(text + "\n\n<!-- a comment, so it is parsed -->")
+    assert [(n.number, n.ambiguous) for n in links(text)] == [(n.number, n.ambiguous) for n in parsed]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "fix",
+                "es",
+                "Closes",
+                " ",
+                "#",
+                "1",
+                "**",
+                "_",
+                "[",
+                "](x)",
+                "<b>",
+                "</b>",
+                "&#35;",
+                "\n",
+                "~~",
+                "`",
+            ]
+        ),
+        max_size=12,
+    ).map("".join)
+)
+@example("Fi**xes** #1")
+@example("fixes <b>#1</b>")
+@example("fixes &#35;1")
+def test_a_text_that_is_not_parsed_has_no_reference(text):
+    if any(_REFERENCE.search(passage) for passage in visible_passages(text)):
+        assert _may_link(text)
 
 
 def test_message_255_of_a_long_pull_request_is_read():

@@ -4,17 +4,21 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from git_building import LINK, START, SUBMODULE, Upstream, make_upstream
 
 from miner.mine import mine_unit, mine_units, parse_repository, read_repositories, unit_fingerprint
+from miner.policy import read_policy
+from miner.sources.git import GitSource, PullFilter
 from swequarry.config import CurateSettings, Settings, SourceSettings
 from swequarry.errors import ConfigError, InputError, RepositoryError, StorageError
+from swequarry.git.history import merged_pulls
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.git.trees import TreeWorkbench
 from swequarry.outcome import Accepted, Boundary, Failed, RejectCode, Rejected
-from swequarry.records import BlobHash, StatementKind, TreeProof
+from swequarry.records import BlobHash, Licence, RepoRef, StatementKind, TreeProof
 
 BASE = {
     b"src/a.py": b"def a():\n    return 1\n",
@@ -292,6 +296,28 @@ def test_reverted_pull_request_is_told_with_its_revert(quarry):
     quarry.add(f"Back\n\nThis reverts commit {quarry.tip}.", BASE)
     outcome = quarry.outcomes()["acme__widgets-1"]
     assert (outcome.code, outcome.evidence) == (RejectCode.REVERTED, (f"reverted_by={quarry.tip}",))
+
+
+def test_what_the_source_says_of_the_licence_is_kept_and_never_judged_by(quarry):
+    quarry.add("Fix a (#1)", BASE | FIX)
+    settings = quarry.settings(CurateSettings(licences=("permissive",)))
+    history = merged_pulls(quarry.upstream.repository, RepoRef(owner="acme", name="widgets"))
+    for spdx, code in ((None, RejectCode.LICENCE), ("MIT", None)):
+        licences = SimpleNamespace(at=lambda _, spdx=spdx: Licence(spdx=spdx))
+        source = GitSource(
+            repository=quarry.upstream.repository,
+            repo=RepoRef(owner="acme", name="widgets"),
+            history=history,
+            curate=settings.curate,
+            issues=None,
+            put_blob=quarry.put,
+            policy=read_policy(settings.curate),
+            licences=licences,
+            reported_licence="MIT",
+        )
+        (item,) = source.items(PullFilter())
+        assert getattr(item.outcome, "code", None) == code
+    assert item.outcome.value.licence == Licence(spdx="MIT", reported="MIT")
 
 
 def test_full_disk_stops_mining_instead_of_failing_every_item(quarry):

@@ -1,4 +1,4 @@
-"""Rules about words and changes, and the policies that switch them."""
+"""Rules about words, changes and pull requests, and the policies that switch them (edge case B006)."""
 
 import dataclasses
 import json
@@ -198,6 +198,7 @@ def test_programs_are_told_by_githubs_word_or_by_their_names(author, is_bot, dro
         ("[Snyk] Security upgrade pillow from 9 to 10", True),
         ("Update the documentation to 2 columns", False),
         ("Bump into walls no longer", False),
+        ("Bump version to 8.3.dev", False),
         ("Fix dependency resolution", False),
         ("Upgrade path for old configs", False),
         (None, False),

@@ -1,4 +1,4 @@
-"""The first version of a problem statement: words of people, never the change itself."""
+"""The first version of a problem statement: words of people, never the change itself (edge case B053)."""
 
 from datetime import UTC, datetime, timedelta
 
