@@ -1,6 +1,6 @@
 """Our clones in the cache: which are in use, what they weigh, and which go when they weigh too much.
 
-A clone is in use while a process holds a shared lock on the file beside it; the system gives the lock back
+A clone is in use while a process holds a shared lock on a file of its name; the system gives the lock back
 when the process dies. Who removes a clone needs the lock for itself alone. Times of the lock files tell which
 clone was used last. Of a removed clone its refs stay, so that it can be said whether anything changed since.
 """
@@ -35,7 +35,7 @@ class Clones:
 
     def hold(self, name: str) -> None:
         """Keep a clone from being removed until `release`, and note that it was used now."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._beside.mkdir(parents=True, exist_ok=True)
         if name not in self._held:
             lock = os.open(self._lock(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -72,11 +72,16 @@ class Clones:
             return self._refs(name).read_bytes()
         return None
 
+    @property
+    def _beside(self) -> Path:
+        """The folder of locks and refs, beside that of the clones."""
+        return self.folder.with_name(f"{self.folder.name}.use")
+
     def _lock(self, name: str) -> Path:
-        return self.folder / f".{name}.lock"
+        return self._beside / f"{name}.lock"
 
     def _refs(self, name: str) -> Path:
-        return self.folder / f".{name}.refs"
+        return self._beside / f"{name}.refs"
 
     def _used_at(self, path: Path) -> tuple[float, str]:
         try:
@@ -85,11 +90,12 @@ class Clones:
             return 0.0, path.name
 
     def _remove(self, path: Path) -> bool:
+        self._beside.mkdir(parents=True, exist_ok=True)
         lock = os.open(self._lock(path.stem), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             used_at = self._used_at(path)[0]
-            fresh = self.folder / f".{path.stem}.refs.{os.getpid()}"
+            fresh = self._beside / f"{path.stem}.refs.{os.getpid()}"
             fresh.write_bytes(refs_of(Repository.open(path)))
             fresh.rename(self._refs(path.stem))
             grave = Path(tempfile.mkdtemp(prefix=".removed-", dir=self.folder))

@@ -12,6 +12,8 @@ REJECT_STAGES: Mapping[str, Sequence[RejectCode]] = {
         RejectCode.BAD_TEST_ID,
     ),
     "Where the pull request begins and ends": (
+        RejectCode.REPOSITORY_GONE,
+        RejectCode.NOT_ON_BRANCH,
         RejectCode.BASE_UNREACHABLE,
         RejectCode.BASE_UNKNOWN,
         RejectCode.MERGED_TOGETHER,
@@ -62,6 +64,10 @@ REJECT_STAGES: Mapping[str, Sequence[RejectCode]] = {
         RejectCode.RESOURCE_LIMIT,
         RejectCode.TEST_TIMEOUT,
         RejectCode.NOT_TRIED,
+    ),
+    "What the tests ask for": (
+        RejectCode.UNDERSPECIFIED,
+        RejectCode.REVIEW,
     ),
 }
 """Every code once, by what is looked at, in the order of the line."""

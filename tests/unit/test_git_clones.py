@@ -58,7 +58,7 @@ def test_clone_that_was_used_longest_ago_goes_and_leaves_its_refs(upstreams):
     found = locator(upstreams, budget_bytes=800_000)
     refs = refs_of(found.locate(repo("one")))
     found.clones.release()
-    os.utime(upstreams / "cache" / ".a+one.lock", (1, 1))
+    os.utime(upstreams / "cache.use" / "a+one.lock", (1, 1))
     for name in ("two", "three"):
         found.locate(repo(name))
         found.clones.release()
