@@ -220,6 +220,13 @@ def test_one_cause_gets_its_name_within_eight_bare_runs(behaves, reason):  # B04
     assert {(test.id.rpartition("_")[2], test.reason) for test in record.unstable} == {("odd", reason)}
 
 
+def test_suite_that_only_the_fake_clock_breaks_is_no_time_bomb_on_a_small_budget():
+    faked = when(P.YEAR_AHEAD, P.LEAP_DAY, P.CLOCK_CONTROL)
+    model, known = known_project({f"bent_{n}": faked for n in range(20)}, turning=("bent_0",))
+    search = find_unstable(model, {AFTER: TARGETS[:1], State.BEFORE: TARGETS[:1]}, DEFAULT, known)
+    assert stability_of(search, lambda _data: "0" * 64).unstable == ()
+
+
 def test_test_that_is_lost_without_the_others_depends_on_the_order():
     def lonely(setting, _chance):
         return "assert False" if len(setting.leave_out) > 10 or P.ORDER in setting.perturbations else None

@@ -37,7 +37,7 @@ class StabilityStage:
 
     house: House
     name: ClassVar[str] = "stability"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @property
     def settings_hash(self) -> ContentHash:
