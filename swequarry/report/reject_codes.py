@@ -14,6 +14,8 @@ REJECT_STAGES: Mapping[str, Sequence[RejectCode]] = {
     "Where the pull request begins and ends": (
         RejectCode.BASE_UNREACHABLE,
         RejectCode.BASE_UNKNOWN,
+        RejectCode.REPOSITORY_GONE,
+        RejectCode.NOT_ON_BRANCH,
         RejectCode.MERGED_TOGETHER,
         RejectCode.BRINGS_OTHERS,
         RejectCode.REVERTED,
