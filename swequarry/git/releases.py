@@ -34,9 +34,9 @@ def find_releases(
         inside = {commit.sha: numbers for commit in line if (numbers := tuple(_merged_in(commit, heads)))}
         if inside:
             there = _ancestors(commits, merge.parents[0])  # a branch may begin on a line that came in before
-            numbers = dict.fromkeys(n for sha_, those in inside.items() if sha_ not in there for n in those)
-            if numbers:
-                found[sha] = tuple(numbers)
+            brought = dict.fromkeys(n for own, those in inside.items() if own not in there for n in those)
+            if brought:
+                found[sha] = tuple(brought)
     return found
 
 
