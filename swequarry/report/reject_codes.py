@@ -16,6 +16,8 @@ REJECT_STAGES: Mapping[str, Sequence[RejectCode]] = {
         RejectCode.NOT_ON_BRANCH,
         RejectCode.BASE_UNREACHABLE,
         RejectCode.BASE_UNKNOWN,
+        RejectCode.REPOSITORY_GONE,
+        RejectCode.NOT_ON_BRANCH,
         RejectCode.MERGED_TOGETHER,
         RejectCode.BRINGS_OTHERS,
         RejectCode.REVERTED,

@@ -98,7 +98,7 @@ def test_what_is_remembered_is_never_asked_again(quarry, tmp_path):
 def test_renamed_repository_is_mined_under_the_name_that_was_asked_for(quarry, tmp_path):
     quarry.repo.full_name, quarry.repo.former = "acme/gadgets", [NAME]
     for issue in quarry.repo.issues.values():
-        issue.events.clear()
+        issue.events = [Event(kind="closed", at=e.at, pull=("acme/gadgets", e.pull[1])) for e in issue.events]
     with served(quarry.world) as server:
         mine = Mine(server, tmp_path)
         found = mine.outcomes()
