@@ -12,8 +12,6 @@ REJECT_STAGES: Mapping[str, Sequence[RejectCode]] = {
         RejectCode.BAD_TEST_ID,
     ),
     "Where the pull request begins and ends": (
-        RejectCode.REPOSITORY_GONE,
-        RejectCode.NOT_ON_BRANCH,
         RejectCode.BASE_UNREACHABLE,
         RejectCode.BASE_UNKNOWN,
         RejectCode.REPOSITORY_GONE,
