@@ -47,6 +47,7 @@ def demo(
         "source.issues": str(mirrors / "issues.jsonl"),
         "export.name": "swequarry-demo",
         "strength.mutants": 5,
+        "testwriter.budget_runs": 20,
         "strength.budget_s": 3600,
     }
     settings = resolve(None, set_ or [], options)

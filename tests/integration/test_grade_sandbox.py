@@ -134,8 +134,9 @@ def test_folder_of_a_solver_is_graded_in_a_sandbox(toy: Toy, tmp_path: Path) -> 
 
 
 def test_many_gradings_at_once_give_each_its_own_verdict(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs = TaskBlobs()
     task = make_task(
-        TaskBlobs(), fail_to_pass=tuple(toy.case.fail_to_pass), pass_to_pass=tuple(toy.case.pass_to_pass)
+        blobs, fail_to_pass=tuple(toy.case.fail_to_pass), pass_to_pass=tuple(toy.case.pass_to_pass)
     )
 
     @contextmanager
@@ -144,7 +145,9 @@ def test_many_gradings_at_once_give_each_its_own_verdict(toy: Toy, monkeypatch: 
             own = {field.name: getattr(toy.rig, field.name) for field in fields(Rig)}
             yield Rig(**{**own, "bench": bench}), toy.case
 
-    monkeypatch.setattr(grader, "open_task", lambda _house, _name: SimpleNamespace(task=task, room=room))
+    monkeypatch.setattr(
+        grader, "open_task", lambda _house, _name: SimpleNamespace(task=task, room=room, gold_s=())
+    )
     target = Target(toy.rig.bench, toy.case)
     gold, partial = (
         contents(GOLD)[b"toy/money.py"],
@@ -157,8 +160,11 @@ def test_many_gradings_at_once_give_each_its_own_verdict(toy: Toy, monkeypatch: 
         for n, kind in enumerate(asked)
     ]
 
+    workspace = SimpleNamespace(blobs=SimpleNamespace(get=blobs.get_blob), root=Path("/nowhere"))
+    house = SimpleNamespace(workspace=workspace)
+
     async def work() -> list[Graded]:
-        async with Grader(SimpleNamespace(), workers=4) as grading:  # type: ignore[arg-type]
+        async with Grader(house, workers=4) as grading:  # type: ignore[arg-type]
             return await asyncio.gather(*(grading.grade("toy", patch) for patch in patches))
 
     found = asyncio.run(work())

@@ -150,6 +150,7 @@ def test_task_opens_from_the_list_with_statement_patches_and_tests(report, opene
         "Hidden tests",
         "Strength",
         "Stability",
+        "Review",
         "Environment",
         "Proof",
     ]
