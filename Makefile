@@ -37,7 +37,7 @@ unit: $(STAMP)  ## the fast tests: no network, no daemon
 	$(BIN)/pytest tests/unit -n 2
 
 test: lint type layers unit  ## everything that CI checks; what this machine lacks is skipped, and said
-	$(BIN)/pytest --ignore tests/unit -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --ignore tests/unit -n 2 --dist loadfile --no-loadscope-reorder --durations 20
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
