@@ -26,6 +26,7 @@ from pathlib import Path
 from benchmarks.harnesses import Told, harbor, harbor_run, swebench, swebench_eval
 from benchmarks.memory import Peak
 from benchmarks.toys import AMOUNTS, LABELS, Toy, ToyPatch, command, exported, patches, workspace
+from swequarry.pipeline.grade_reports import from_json
 from swequarry.pipeline.grader import Graded, Grader
 from swequarry.pipeline.known_item import house_of_last_run
 from swequarry.pipeline.workspace import Workspace
@@ -95,7 +96,7 @@ def ours(root: Path) -> Grading:
 
 
 def _told(report: Path) -> Told:
-    found = Graded.from_json(json.loads(report.read_bytes())["swequarry"][0])
+    found = from_json(json.loads(report.read_bytes())["swequarry"][0])
     if found.verdict is Verdict.INFRA_FAILED:
         return Told(None, found.message)
     return Told(resolved=found.resolved, detail=found.message)
