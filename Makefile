@@ -15,7 +15,7 @@ $(STAMP): requirements.lock pyproject.toml
 	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -e . ; \
 	else \
 	  { [ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); } && \
-	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock && \
 	  $(BIN)/python -m pip install --quiet --no-deps -e . ; \
 	fi
 	@touch $@
