@@ -35,9 +35,9 @@ from swequarry.pipeline.workspace import Workspace
 from swequarry.records import BlobHash, Perturbation, Strength, Task, TestOutcome
 from swequarry.verify.candidate import Case, overlaid
 from swequarry.verify.perturbations import Clock, conditions, find_clock
-from swequarry.verify.rig import Rig
+from swequarry.verify.rig import Rig, WatchedRig
 from swequarry.verify.runner import RunOptions
-from testwriter.engine import CountedRig, Engine
+from testwriter.engine import Engine
 from testwriter.interface import Proof, Proposal, Writer
 from testwriter.proof.prover import Prover
 from testwriter.proof.runs import Stand
@@ -103,16 +103,16 @@ def _part(house: House, task: Task, part: str, found: dict[str, Any], later: int
     clock = find_clock(house.backend, world, house.test_limits, datetime.now(UTC))
     with grading_room(house, world, task.candidate, task.environment, task.verification) as (rig, case):
         if part == "reproduction":
-            return _from_the_issue(house, CountedRig.of(rig), task, case, clock)
+            return _from_the_issue(house, WatchedRig.of(rig), task, case, clock)
         if part == "killing":
-            return _against_survivors(house, CountedRig.of(rig), task, case, clock)
+            return _against_survivors(house, WatchedRig.of(rig), task, case, clock)
         made = [
             pair for known in ("reproduction", "killing") for pair in found.get(known, {}).get("files", [])
         ]
         return _later(rig, case, clock, made, later)
 
 
-def _from_the_issue(house: House, rig: CountedRig, task: Task, case: Case, clock: Clock) -> dict[str, Any]:
+def _from_the_issue(house: House, rig: WatchedRig, task: Task, case: Case, clock: Clock) -> dict[str, Any]:
     """Return what comes of the issue's words, where neither writer nor runs have the pull request's tests."""
     gold = house.workspace.blobs.get(task.candidate.gold_patch)
     given = Assignment(
@@ -130,7 +130,7 @@ def _from_the_issue(house: House, rig: CountedRig, task: Task, case: Case, clock
     return {"folder": subject.folder, **_told(engine)}
 
 
-def _against_survivors(house: House, rig: CountedRig, task: Task, case: Case, clock: Clock) -> dict[str, Any]:
+def _against_survivors(house: House, rig: WatchedRig, task: Task, case: Case, clock: Clock) -> dict[str, Any]:
     """Return what is admitted beside the pull request's tests, and which wrong fixes that rejects."""
     given = Assignment(
         candidate=task.candidate,
@@ -166,9 +166,9 @@ def _hear_all(engine: Engine, stand: Stand, writers: Sequence[tuple[str, Callabl
         engine.hear(name, make(stand))
 
 
-def _engine(prover: Prover, rig: CountedRig, house: House, most: int) -> Engine:
+def _engine(prover: Prover, rig: WatchedRig, house: House, most: int) -> Engine:
     put: Callable[[bytes], BlobHash] = house.workspace.blobs.put
-    engine = Engine(prover=prover, put_blob=put, budget_runs=_BUDGET_RUNS, made=rig.made, most=most)
+    engine = Engine(prover=prover, put_blob=put, budget_runs=_BUDGET_RUNS, made=rig.seen, most=most)
     prover.left = lambda: engine.left
     return engine
 

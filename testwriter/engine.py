@@ -5,13 +5,11 @@ what is promising there is proven, one by one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
-from swequarry.delta import TreeDelta
-from swequarry.records import AddedTest, BlobHash, Recipe, RefusedTest, TestId, TestOrigin
-from swequarry.verify.rig import Rig
-from swequarry.verify.runner import RunOptions, RunResult
+from swequarry.records import AddedTest, BlobHash, RefusedTest, TestId, TestOrigin
+from swequarry.verify.runner import RunResult
 from testwriter.interface import Proof, Proposal, Subject, Writer
 from testwriter.proof.codes import Refusal
 from testwriter.proof.prover import Prover
@@ -22,43 +20,18 @@ Put = Callable[[bytes], BlobHash]
 _BATCH = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedRig(Rig):
-    """A rig that writes down what each of its runs took, in seconds."""
-
-    made: list[float] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, rig: Rig) -> Self:
-        """Return a rig that counts."""
-        return cls(**{one.name: getattr(rig, one.name) for one in fields(Rig)})
-
-    def run(
-        self,
-        delta: TreeDelta,
-        targets: Sequence[str],
-        recipe: Recipe,
-        seed: int,
-        more: RunOptions = RunOptions(),  # noqa: B008 (frozen)
-    ) -> RunResult:
-        """Run as `Rig` does."""
-        done = Rig.run(self, delta, targets, recipe, seed, more)
-        self.made.append(done.duration_s)
-        return done
-
-
 @dataclass(slots=True, kw_only=True)
 class Engine:
     """One task's writing: `most` test files are added at most.
 
-    No proof is begun once `budget_runs` runs are `made`: a number of runs is the same on every machine, which
-    a time isn't.
+    No proof is begun once there are `budget_runs` runs in `made`: a number of runs is the same on every
+    machine, which a time isn't.
     """
 
     prover: Prover
     put_blob: Put
     budget_runs: int
-    made: list[float]
+    made: Sequence[RunResult]
     most: int = 3
     added: list[tuple[Proposal, Proof]] = field(default_factory=list)
     refused: list[tuple[Proposal, tuple[str, ...]]] = field(default_factory=list)
@@ -172,5 +145,5 @@ class Engine:
             "admitted": len(self.added),
             "refused": dict(sorted(counts.items())),
             "runs": len(self.made),
-            "spent_s": round(sum(self.made), 3),
+            "spent_s": round(sum(run.duration_s for run in self.made), 3),
         }

@@ -26,8 +26,8 @@ from swequarry.records import (
 from swequarry.verify.mutation_diff import readable_patch
 from swequarry.verify.mutation_fixes import changed_files
 from swequarry.verify.perturbations import Clock
-from swequarry.verify.rig import Rig
-from testwriter.engine import CountedRig, Engine, Put
+from swequarry.verify.rig import Rig, WatchedRig
+from testwriter.engine import Engine, Put
 from testwriter.interface import Subject, Survivor, Writer
 from testwriter.proof.prover import Prover
 from testwriter.proof.runs import Stand, within
@@ -188,7 +188,7 @@ def write_tests(
     if given.recipe.test_framework != "pytest":
         why = f"tests: they are functions, which {given.recipe.test_framework} doesn't run"
         return Accepted(value=Writing(left_out=(why,))), {}
-    rig = CountedRig.of(rig)
+    rig = WatchedRig.of(rig)
     try:
         subject = subject_of(rig.bench, given, rig.get_blob)
         wanting = wanting_of(rig, given, subject)
@@ -200,7 +200,7 @@ def write_tests(
             prover=prover,
             put_blob=put_blob,
             budget_runs=allowed.budget_runs,
-            made=rig.made,
+            made=rig.seen,
             most=allowed.added,
         )
         prover.left = lambda: engine.left

@@ -1,8 +1,8 @@
 """Guarded runs of a task's tests: what grading and the proofs of its checks have in common."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Self, TypeVar
 
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import SandboxError
@@ -78,6 +78,31 @@ class Rig:
         """
         own = {path_bytes(file.path): FileContent(data=self.get_blob(file.content)) for file in files}
         return overlaid(delta, TreeDelta(files=own))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedRig(Rig):
+    """A rig that keeps its runs; `surveyed` gives one that keeps them in the same place."""
+
+    seen: list[RunResult] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rig: Rig) -> Self:
+        """Return a rig that keeps its runs, otherwise like another."""
+        return cls(**{one.name: getattr(rig, one.name) for one in fields(Rig)})
+
+    def run(
+        self,
+        delta: TreeDelta,
+        targets: Sequence[str],
+        recipe: Recipe,
+        seed: int,
+        more: RunOptions = RunOptions(),  # noqa: B008 (frozen)
+    ) -> RunResult:
+        """Run as `Rig` does, and raise what it does."""
+        done = Rig.run(self, delta, targets, recipe, seed, more)
+        self.seen.append(done)
+        return done
 
 
 def _again(attempt: Callable[[], T]) -> T:

@@ -6,11 +6,10 @@ stage makes the same. A clock ends single runs only that take far longer than th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from swequarry.config import ChecksSettings, meaning_of
-from swequarry.delta import TreeDelta
 from swequarry.ledger.keys import StoredOutcome
 from swequarry.ledger.ledger import Ledger
 from swequarry.outcome import Accepted
@@ -21,12 +20,10 @@ from swequarry.pipeline.stages.verified import VerifiedInput, room_of
 from swequarry.records import (
     Checks,
     ContentHash,
-    Recipe,
 )
 from swequarry.verify.passes import RunProblem
 from swequarry.verify.proofs import prove
-from swequarry.verify.rig import Rig
-from swequarry.verify.runner import RunOptions, RunResult
+from swequarry.verify.rig import Rig, WatchedRig
 
 _COSTS = ((2, 22), (1, 15), (0, 8))
 """Turns of twins, and how many runs of the tests they and the canaries cost at most: one for each of the four
@@ -56,31 +53,11 @@ def affordable_turns(settings: ChecksSettings, test_s: float | None) -> int | No
     return next((turns for turns, runs in _COSTS if runs * test_s <= settings.budget_s), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WatchedRig(Rig):
-    """A rig that keeps what its runs took; `surveyed` gives one that keeps it in the same place."""
-
-    seen: list[RunResult] = field(default_factory=list)
-
-    def run(
-        self,
-        delta: TreeDelta,
-        targets: Sequence[str],
-        recipe: Recipe,
-        seed: int,
-        more: RunOptions = RunOptions(),  # noqa: B008 (frozen)
-    ) -> RunResult:
-        done = Rig.run(self, delta, targets, recipe, seed, more)
-        self.seen.append(done)
-        return done
-
-
-def _watched(rig: Rig, test_s: float | None) -> _WatchedRig:
-    known = {one.name: getattr(rig, one.name) for one in fields(Rig)}
+def _watched(rig: Rig, test_s: float | None) -> WatchedRig:
     if test_s is not None:
         wall_s = min(rig.limits.wall_s, max(_SLOW_S, _SLOW * test_s))
-        known["limits"] = replace(rig.limits, wall_s=wall_s)
-    return _WatchedRig(**known)
+        rig = replace(rig, limits=replace(rig.limits, wall_s=wall_s))
+    return WatchedRig.of(rig)
 
 
 @dataclass(frozen=True, slots=True)
