@@ -26,20 +26,22 @@ def check(files: Sequence[Changed]) -> Iterator[Finding]:
     yield from only_new(CODE, before, after)
 
 
-def _said(bandit: str, names: Sequence[str], sources: Sequence[bytes]) -> list[Said]:
+def _said(bandit: str, names: Sequence[str], sources: Sequence[bytes]) -> list[Said] | None:
+    """Return what bandit says of some files; None where it gave no answer."""
     with TemporaryDirectory(prefix="swequarry-review-") as folder:
         places = {str(Path(folder) / f"{number}.py"): name for number, name in enumerate(names)}
         for place, source in zip(places, sources, strict=True):
             Path(place).write_bytes(source)
         argv = [bandit, "--quiet", "--format", "json", "--exit-zero", "--ignore-nosec", *places]
-        return list(_parsed(output_of(argv, folder=Path(folder)), places))
-
-
-def _parsed(output: bytes, places: Mapping[str, str]) -> Iterator[Said]:
+        output = output_of(argv, folder=Path(folder))
     try:
-        found: list[dict[str, Any]] = json.loads(output or b"{}").get("results", [])
-    except (ValueError, AttributeError):
-        return
+        found: list[dict[str, Any]] = json.loads(output or b"")["results"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return list(_parsed(found, places))
+
+
+def _parsed(found: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -> Iterator[Said]:
     for one in found:
         name = places.get(str(one.get("filename")))
         if name is not None:

@@ -50,8 +50,7 @@ def check(
     names = {path_text(file.old_path): file.name for file in files if file.old_path is not None}
     before = _said(mypy, old, paths[0], names)
     after = _said(mypy, new, paths[1], {file.name: file.name for file in files})
-    if before is not None and after is not None:
-        yield from only_new(CODE, before, after)
+    yield from only_new(CODE, before, after)
 
 
 def _uses(old: ReadFile, name: bytes) -> bool:
@@ -60,7 +59,7 @@ def _uses(old: ReadFile, name: bytes) -> bool:
 
 
 def _said(mypy: str, read: ReadFile, paths: Iterable[bytes], names: Mapping[str, str]) -> list[Said] | None:
-    """Return the errors in the named files of one side, None where the side is too large."""
+    """Return the errors in the named files of one side, None where it is too large or mypy gave no answer."""
     python = [path for path in paths if path.endswith((b".py", b".pyi"))]
     if len(python) > MOST_FILES:
         return None
@@ -84,9 +83,11 @@ def _said(mypy: str, read: ReadFile, paths: Iterable[bytes], names: Mapping[str,
         asked = sorted(written & names.keys())
         if not asked:
             return []
-        output = output_of([mypy, *_OPTIONS, "--", *asked], folder=Path(folder)).decode("utf-8", "replace")
+        output = output_of([mypy, *_OPTIONS, "--", *asked], folder=Path(folder))
+    if output is None:
+        return None
     return [
         Said(name=names[path], kind=kind or "mypy", message=message, line=int(line), severity=Severity.WARN)
-        for path, line, message, kind in _LINE.findall(output)
+        for path, line, message, kind in _LINE.findall(output.decode("utf-8", "replace"))
         if path in names
     ]

@@ -1,10 +1,10 @@
 """Ruff: names that don't exist, code that doesn't parse, imports and variables that nobody uses."""
 
 import json
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from patchreview.checkers.sides import Changed, Said, only_new, program
+from patchreview.checkers.sides import Changed, Said, only_new, output_of, program
 from patchreview.findings import Finding, Severity
 
 CODE = "lint"
@@ -18,25 +18,28 @@ def check(files: Sequence[Changed]) -> Iterator[Finding]:
     ruff = program("ruff")
     if ruff is not None:
         for file in files:
-            before, after = (list(_said(ruff, file.name, data)) for data in (file.before, file.after))
+            before, after = (_said(ruff, file.name, data) for data in (file.before, file.after))
             yield from only_new(CODE, before, after)
 
 
-def _said(ruff: str, name: str, source: bytes) -> Iterator[Said]:
+def _said(ruff: str, name: str, source: bytes) -> list[Said] | None:
+    """Return what ruff says of a file; None where it gave no answer."""
     argv = [ruff, "check", "--isolated", "--no-cache", "--quiet", "--output-format", "json"]
     argv += ["--select", _SELECTED, "--ignore-noqa", "-"]
+    output = output_of(argv, given=source, time_s=_TIME_S)
     try:
-        done = subprocess.run(argv, input=source, capture_output=True, timeout=_TIME_S, check=False)
-        found = json.loads(done.stdout or b"[]")
-    except (OSError, subprocess.TimeoutExpired, ValueError):
-        return
-    for one in found:
-        kind = str(one["code"] or "invalid-syntax")
-        severity = Severity.WARN if kind.startswith(_GRAVE) else Severity.NOTE
-        yield Said(
-            name=name,
-            kind=kind,
-            message=str(one["message"]),
-            line=int(one["location"]["row"]),
-            severity=severity,
-        )
+        found = json.loads(output) if output else None
+    except ValueError:
+        return None
+    return None if found is None else [_of(name, one) for one in found]
+
+
+def _of(name: str, one: Mapping[str, Any]) -> Said:
+    kind = str(one["code"] or "invalid-syntax")
+    return Said(
+        name=name,
+        kind=kind,
+        message=str(one["message"]),
+        line=int(one["location"]["row"]),
+        severity=Severity.WARN if kind.startswith(_GRAVE) else Severity.NOTE,
+    )

@@ -67,11 +67,14 @@ def changed_python(patch: bytes, old: ReadFile, new: ReadFile) -> list[Changed]:
     return found
 
 
-def only_new(rule: str, before: Iterable[Said], after: Iterable[Said]) -> Iterator[Finding]:
+def only_new(rule: str, before: Iterable[Said] | None, after: Iterable[Said] | None) -> Iterator[Finding]:
     """Yield a finding for what was said of the new side more often than of the old one.
 
-    Lines move, so they don't count, nor do numbers within messages.
+    Lines move, so they don't count, nor do numbers within messages. A side that couldn't be looked at is
+    None; then nothing is known to be new.
     """
+    if before is None or after is None:
+        return
     known = Counter(_mark(one) for one in before)
     for one in after:
         if known[_mark(one)] > 0:
@@ -91,12 +94,17 @@ def program(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=str(BESIDE))
 
 
-def output_of(argv: Sequence[str], *, folder: Path | None = None, time_s: float = TIME_S) -> bytes:
-    """Return what a program prints; nothing where it can't be started or takes too long."""
+def output_of(
+    argv: Sequence[str], *, given: bytes = b"", folder: Path | None = None, time_s: float = TIME_S
+) -> bytes | None:
+    """Return what a program prints; None where it can't be started or takes too long.
+
+    None isn't silence: of a side that nobody looked at nothing is known, so nothing of the other one is new.
+    """
     try:
-        done = subprocess.run(argv, cwd=folder, capture_output=True, timeout=time_s, check=False)
+        done = subprocess.run(argv, input=given, cwd=folder, capture_output=True, timeout=time_s, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return b""
+        return None
     return done.stdout
 
 

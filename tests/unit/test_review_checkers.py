@@ -77,6 +77,20 @@ def test_program_that_breaks_says_nothing(programs, body):
     assert list(bandit.check([changed(b"", SHELL)])) == []
 
 
+FAKE_RUFF = """
+if not sys.stdin.read():
+    BREAK
+one = {"code": "F821", "message": "Undefined name", "location": {"row": 1}}
+print(json.dumps([one]))
+"""
+
+
+@pytest.mark.parametrize(("answer", "new"), [("sys.exit(print('[]'))", 1), ("sys.exit(3)", 0)])
+def test_nothing_is_new_where_the_old_side_was_not_looked_at(programs, answer, new):
+    program(programs, "ruff", FAKE_RUFF.replace("BREAK", answer))
+    assert len(list(ruff.check([changed(b"", SHELL)]))) == new
+
+
 def test_program_that_is_not_installed_says_nothing(programs):
     files = [changed(b"", SHELL)]
     nothing = lambda _path: b""  # noqa: E731
