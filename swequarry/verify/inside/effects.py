@@ -59,8 +59,8 @@ class Noted:
         self.busy = True
         try:
             self.judge(event, args)
-        except BaseException:
-            pass
+        except BaseException:  # what can't be judged isn't taken for harmless
+            self.note("process", "%s, which can't be read" % event)
         finally:
             self.busy = False
 
