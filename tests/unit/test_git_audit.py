@@ -337,7 +337,7 @@ TAMPERED: dict[str, tuple[str, Callable[[Leaky, Path], None]]] = {
     "credentials": ("settings", run("config", "credential.helper", "store")),
     "filter": ("settings", run("config", "filter.f.smudge", "cat")),
     "alias": ("settings", run("config", "alias.st", "!id")),
-    "included settings": ("settings", run("config", "include.path", "/tmp/x")),
+    "included settings": ("settings", run("config", "include.path", "/dev/null")),
     "settings of the worktree": ("files", write(".git/config.worktree", "[core]\n")),
     "active hook": ("files", write(".git/hooks/post-checkout", "#!/bin/sh\n")),
     "excluded names": ("files", write(".git/info/exclude", "secret*\n")),
