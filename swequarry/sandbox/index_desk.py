@@ -54,13 +54,14 @@ _NOT_FOUND = Answer(status=HTTPStatus.NOT_FOUND)
 
 
 class IndexDesk:
-    """Answers for one build. Safe to call from several threads."""
+    """Answers for one build, whose steps ask for the same pages again. Safe to call from several threads."""
 
     def __init__(self, upstream: Upstream, cache: IndexCache, view: IndexView) -> None:
         self._upstream = upstream
         self._cache = cache
         self._view = view
         self._files: dict[tuple[str, str], IndexFile] = {}
+        self._pages: dict[tuple[str, str], Answer] = {}
         self._notes: set[IndexNote] = set()
         self._trouble: list[str] = []
         self._left_bytes = _DOWNLOAD_BUDGET_BYTES
@@ -129,12 +130,18 @@ class IndexDesk:
         if name in self._view.denied:
             self._note("denied", name)
             return _NOT_FOUND
+        kind = pages.JSON_TYPE if pages.JSON_TYPE in accept else pages.HTML_TYPE
+        known = self._pages.get((name, kind))
+        if known is not None:
+            return known
         files = self._shown(name)
         if files is None:
             return _NOT_FOUND
-        if pages.JSON_TYPE in accept:
-            return _ok(pages.JSON_TYPE, pages.render_json(name, files))
-        return _ok(pages.HTML_TYPE, pages.render_html(name, files))
+        render = pages.render_json if kind == pages.JSON_TYPE else pages.render_html
+        page = _ok(kind, render(name, files))
+        with self._guard:
+            self._pages[name, kind] = page
+        return page
 
     def _shown(self, name: str) -> tuple[IndexFile, ...] | None:
         page = self._fetch_page(name)

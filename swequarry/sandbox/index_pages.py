@@ -6,6 +6,7 @@ with the attributes of PEP 592, 658 and 714); file addresses come out absolute.
 
 import html
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from swequarry.records import sha256_hex
 
 JSON_TYPE = "application/vnd.pypi.simple.v1+json"
 HTML_TYPE = "text/html"
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,7 @@ def _from_json(entry: Mapping[str, Any], page_url: str) -> IndexFile:
     size = entry.get("size")
     return IndexFile(
         filename=str(entry["filename"]),
-        url=urljoin(page_url, str(entry["url"])),
+        url=_absolute(page_url, str(entry["url"])),
         sha256=_sha256_of(entry.get("hashes", {}).get("sha256")),
         uploaded=parse_time(entry.get("upload-time")),
         requires_python=entry.get("requires-python") or None,
@@ -134,10 +136,14 @@ def _from_json(entry: Mapping[str, Any], page_url: str) -> IndexFile:
     )
 
 
+def _absolute(page_url: str, url: str) -> str:
+    """Join two addresses; a page has thousands of them, nearly all absolute already."""
+    return url if url.startswith(("https://", "http://")) else urljoin(page_url, url)
+
+
 def _sha256_of(value: object) -> str | None:
     text = str(value).lower()
-    wanted = 64
-    return text if len(text) == wanted and all(c in "0123456789abcdef" for c in text) else None
+    return text if _SHA256.fullmatch(text) else None
 
 
 def _promise(value: object) -> str | None:

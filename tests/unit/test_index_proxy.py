@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from local_index import JSON, LocalIndex, make_wheel, serve
 
 from swequarry.errors import ConfigError, IndexUnavailableError
+from swequarry.sandbox import index_pages
 from swequarry.sandbox.index_cache import DamagedFileError, IndexCache
 from swequarry.sandbox.index_metadata import RangeReader, metadata_in
 from swequarry.sandbox.index_pages import (
@@ -182,6 +183,35 @@ def test_own_distribution_is_not_served_from_the_cache_of_another_build(index, t
     with proxied(index, tmp_path, denied=frozenset({"demo"})) as client:
         assert client.ask(address)[0] == 404
         assert client.ask(f"/files/{digest}/demo-1.1-py3-none-any.whl.metadata")[0] == 404
+
+
+def test_distribution_that_is_denied_in_the_middle_of_a_build_is_gone_at_once(index, tmp_path):  # B026
+    index.wheel("demo", "1.1")
+    index.wheel("toolbox", "1.1")
+    with proxied(index, tmp_path) as client:
+        address = client.files("demo")["demo-1.1-py3-none-any.whl"]
+        before = client.files("toolbox")
+        client.proxy.deny("demo")
+        assert client.ask("/simple/demo/")[0] == 404
+        assert client.ask(address)[0] == 404
+        assert client.files("toolbox") == before
+
+
+def test_page_is_read_once_for_all_steps_of_a_build(index, tmp_path, monkeypatch):
+    read: list[str] = []
+    true_parse = index_pages.parse_page
+
+    def parse(body, kind, url):
+        read.append(url)
+        return true_parse(body, kind, url)
+
+    monkeypatch.setattr(index_pages, "parse_page", parse)
+    index.wheel("toolbox", "1.0")
+    with proxied(index, tmp_path) as client:
+        assert client.files("toolbox") == client.files("toolbox")
+        assert b"1.0" in client.ask("/simple/toolbox/", accept="text/html")[1]
+        assert b"1.0" in client.ask("/simple/toolbox/", accept="text/html")[1]
+    assert len(read) == 2  # once as JSON, once as HTML
 
 
 # --- no open proxy --------------------------------------------------------------------------------------
