@@ -52,9 +52,9 @@ _NEGATION = re.compile(
 _KEYWORDS = ("close", "fix", "resolve")
 _PERHAPS = re.compile(
     r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:[^a-z0-9#]{1,40}|[\s:]+)"
-    r"(?:[\w.-]{1,100}/[\w.-]{1,100})?(?:\#|gh-|https?://)"
+    r"[\w./-]{0,201}(?:\#|gh-|https?://)"
 )
-"""What a text in lower case, without tags, links and entities, has if parsing it can show a reference."""
+"""What a text in lower case, without tags, links, entities and emphasis, has if it can show a reference."""
 _BLOCK_SIGNS = re.compile(
     r"```|~~~|[|\t\r\0]|\]:|^[ \d.)*+-]*[>#<]"
     r"|^(?: {2,}| ?\d+[.)](?: |$)| ?[-+*](?:  |$)|(?!---+ *$)[ *=_-]+$)",
@@ -69,7 +69,7 @@ _ADDRESS = re.compile(rf"<(?![^>]*xn--)([A-Za-z0-9.+_-]+@{_LABEL}(?:\.{_LABEL})*
 _BLOCK_END = re.compile(r"\n ?\n\s*|\n---+ *(?:\n|$)|\n(?= ?[-+*] )")
 _BULLETS = re.compile(r"^ ?(?:[-+*] )+", re.MULTILINE)
 _LINE_ENDS = re.compile(r" *\n *")
-_MARKUP = re.compile(r"<[/!?A-Za-z]|&\#?\w|\](?:\(|\[)")
+_MARKUP = re.compile(r"<[/!?A-Za-z](?![\w.+-]*@)|&\#?\w|\](?:\(|\[)")
 _EMPHASIS = "*_~\\"
 _QUOTE_THEN_TEXT = re.compile(r"^( {0,3}>[^\n]*\n)(?= {0,3}[^\s>])", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?;\n\ufffc](?=\s|$)|\n")
@@ -272,20 +272,20 @@ def _may_link(text: str) -> bool:
         bare = bare.replace(sign, "")
     if "close" not in bare and "fix" not in bare and "resolve" not in bare:
         return False
-    if _has_candidate(lowered) or (bare != lowered and _has_candidate(bare)):
+    if _has_candidate(bare):
         return True
     if "#" not in bare and "gh-" not in bare and "github.com/" not in bare and "&" not in bare:
         return False
-    return _MARKUP.search(_ADDRESS.sub("", lowered)) is not None
+    return _MARKUP.search(lowered) is not None
 
 
-def _has_candidate(lowered: str) -> bool:
+def _has_candidate(bare: str) -> bool:
     for word in _KEYWORDS:
-        at = lowered.find(word)
+        at = bare.find(word)
         while at >= 0:
-            if _PERHAPS.match(lowered, at):
+            if _PERHAPS.match(bare, at):
                 return True
-            at = lowered.find(word, at + 1)
+            at = bare.find(word, at + 1)
     return False
 
 
