@@ -11,7 +11,7 @@ What GitHub itself says of links is added in `miner.evidence`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
@@ -49,19 +49,28 @@ _NEGATION = re.compile(
     r"(?!\s+only\b)(?:[\s\"'\u2019(*_:]+[\w'\u2019-]+){0,3}[\s\"'\u2019(*_:]*$",
     re.IGNORECASE,
 )
+_KEYWORDS = ("close", "fix", "resolve")
 _PERHAPS = re.compile(
-    r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)[^A-Za-z0-9#]{1,40}(?:[\w.-]+/[\w.-]+)?(?:\#|GH-|https?://)",
-    re.IGNORECASE,
+    r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:[^a-z0-9#]{1,40}|[\s:]+)"
+    r"[\w./-]{0,201}(?:\#|gh-|https?://)"
 )
-"""What a text without tags, links and entities has, if parsing it can show a reference."""
-_MARKDOWN_SIGNS = re.compile(
-    r"[`*~<>\[\]\\&|\0]|(?<!\w)_|_(?!\w)|^(?: {2,}|[ \t]*\t| ?\#{1,6}[ \t]| ?(?:\d+[.)]|[-+])(?:[ \t]{2}|$))",
+"""What a text in lower case, without tags, links, entities and emphasis, has if it can show a reference."""
+_BLOCK_SIGNS = re.compile(
+    r"```|~~~|[|\t\r\0]|\]:|^[ \d.)*+-]*[>#<]"
+    r"|^(?: {2,}| ?\d+[.)](?: |$)| ?[-+*](?:  |$)|(?!---+ *$)[ *=_-]+$)",
     re.MULTILINE,
 )
-"""What a text has that Markdown reads otherwise than it stands; most commit messages have none of it."""
-_LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
-_MARKUP = re.compile(r"<[/!A-Za-z][^<>@]*>|&\#?\w|\](?:\(|\[)")
-_EMPHASIS = re.compile(r"[*_~\\]+")
+"""What a text has whose blocks aren't paragraphs and simple lists."""
+_INLINE_SIGNS = re.compile(r"[`~\\*]|(?<!\w)_|_(?!\w)|<[A-Za-z/!?]|\][(\[]|&[\#\w]")
+"""What a block has that Markdown reads otherwise than it stands; most commit messages have none of it."""
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_ADDRESS = re.compile(rf"<(?![^>]*xn--)([A-Za-z0-9.+_-]+@{_LABEL}(?:\.{_LABEL})*)>", re.IGNORECASE)
+"""An address of e-mail as trailers have it: Markdown shows it without the brackets."""
+_BLOCK_END = re.compile(r"\n ?\n\s*|\n---+ *(?:\n|$)|\n(?= ?[-+*] )")
+_BULLETS = re.compile(r"^ ?(?:[-+*] )+", re.MULTILINE)
+_LINE_ENDS = re.compile(r" *\n *")
+_MARKUP = re.compile(r"<[/!?A-Za-z](?![\w.+-]*@)|&\#?\w|\](?:\(|\[)")
+_EMPHASIS = "*_~\\"
 _QUOTE_THEN_TEXT = re.compile(r"^( {0,3}>[^\n]*\n)(?= {0,3}[^\s>])", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?;\n\ufffc](?=\s|$)|\n")
 _QUOTE_CHARS = 160
@@ -138,34 +147,66 @@ def _html_step(tag: str) -> int:
 
 
 def _parser() -> MarkdownIt:
-    # `text_join` would fold backslash escapes into plain text, and `\#1` is no reference.
     markdown = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", "table"])
-    return markdown.disable(["text_join"])
+    # Blocks are read on demand; `text_join` would fold backslash escapes into plain text, and `\#1` is no
+    # reference.
+    markdown.core.ruler.disable(["inline", "text_join"])
+    return markdown
 
 
-_MARKDOWN = _parser()
+_BLOCKS = _parser()
+"""Finds the blocks of a text; what is in them isn't read."""
 
 
 def visible_passages(text: str) -> Iterator[str]:
-    """Yield the passages of a Markdown text that can hold a reference: no code, comments or quotations.
+    """Yield what a reader sees of a Markdown text, passage by passage: no code, comments or quotations.
 
     A line below a quotation that doesn't start with `>` is the writer's own, though CommonMark would count
     it to the quotation (section 5.1, laziness): people forget the blank line more often than the mark.
     """
-    if _MARKDOWN_SIGNS.search(text) is None:
-        yield _LINE_ENDS.sub("\n", text[:MAX_TEXT_CHARS])
+    return _passages(text, lambda _: True)
+
+
+def _passages(text: str, is_read: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the visible passages of those blocks whose source `is_read`: the parser is the slow part."""
+    text = text[:MAX_TEXT_CHARS].replace("\r\n", "\n")
+    if _BLOCK_SIGNS.search(text):
+        yield from _parsed_passages(_QUOTE_THEN_TEXT.sub(r"\1\n", text), is_read)
         return
+    plain = _BULLETS.sub("", text)
+    if not _has_inline_signs(plain):
+        yield _as_it_stands(plain)
+        return
+    for block in filter(is_read, (_BULLETS.sub("", block) for block in _BLOCK_END.split(text))):
+        yield _inline_passage(block.strip(), {}) if _has_inline_signs(block) else _as_it_stands(block)
+
+
+def _has_inline_signs(text: str) -> bool:
+    return _INLINE_SIGNS.search(_ADDRESS.sub("<>", text) if "@" in text else text) is not None
+
+
+def _as_it_stands(text: str) -> str:
+    return _LINE_ENDS.sub("\n", _ADDRESS.sub(r"\1", text) if "@" in text else text)
+
+
+def _inline_passage(block: str, definitions: MutableMapping[str, object]) -> str:
+    children: list[Token] = []
+    _BLOCKS.inline.parse(block, _BLOCKS, definitions, children)
+    return _inline_text(children)
+
+
+def _parsed_passages(source: str, is_read: Callable[[str], bool]) -> Iterator[str]:
     quoted = 0
-    source = _QUOTE_THEN_TEXT.sub(r"\1\n", text[:MAX_TEXT_CHARS])
-    for token in _MARKDOWN.parse(source):
+    definitions: dict[str, object] = {}
+    for token in _BLOCKS.parse(source, definitions):
         if token.type == "blockquote_open":
             quoted += 1
         elif token.type == "blockquote_close":
             quoted -= 1
-        elif quoted:
+        elif quoted or not token.content or not is_read(token.content):
             continue
         elif token.type == "inline":
-            yield _inline_text(token.children or ())
+            yield _inline_passage(token.content, definitions)
         elif token.type == "html_block":
             yield _visible_html(token.content)
 
@@ -223,14 +264,29 @@ def _merge(links: Iterable[IssueLink]) -> tuple[IssueLink, ...]:
 
 def _may_link(text: str) -> bool:
     """Whether parsing a text can show a reference: markup can stand between keyword and target, no words."""
-    if _PERHAPS.search(text) or (_EMPHASIS.search(text) and _PERHAPS.search(_EMPHASIS.sub("", text))):
-        return True
-    if _MARKUP.search(text) is None:
-        return False
     lowered = text.lower()
-    return any(word in lowered for word in ("close", "fix", "resolve")) and (
-        "#" in lowered or "gh-" in lowered or "github.com/" in lowered or "&" in lowered
-    )
+    if "#" not in lowered and "-" not in lowered and "/" not in lowered and "&" not in lowered:
+        return False
+    bare = lowered
+    for sign in _EMPHASIS:
+        bare = bare.replace(sign, "")
+    if "close" not in bare and "fix" not in bare and "resolve" not in bare:
+        return False
+    if _has_candidate(bare):
+        return True
+    if "#" not in bare and "gh-" not in bare and "github.com/" not in bare and "&" not in bare:
+        return False
+    return _MARKUP.search(lowered) is not None
+
+
+def _has_candidate(bare: str) -> bool:
+    for word in _KEYWORDS:
+        at = bare.find(word)
+        while at >= 0:
+            if _PERHAPS.match(bare, at):
+                return True
+            at = bare.find(word, at + 1)
+    return False
 
 
 def find_links(texts: Iterable[LinkText], repo: RepoRef) -> tuple[IssueLink, ...]:
@@ -243,6 +299,6 @@ def find_links(texts: Iterable[LinkText], repo: RepoRef) -> tuple[IssueLink, ...
     for item in texts:
         if not _may_link(item.text):
             continue  # parsing is the slow part
-        for passage in visible_passages(item.text):
+        for passage in _passages(item.text, _may_link):
             found.extend(_links_of(passage, item.place, repo))
-    return _merge(found)
+    return _merge(found) if found else ()

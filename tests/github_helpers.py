@@ -35,8 +35,11 @@ class QuickClock:
         self.ahead += timedelta(seconds=seconds)
 
 
-def make_client(server: GitHubServer, folder: Path, tokens=("t1",), **patience) -> GithubClient:
+def make_client(
+    server: GitHubServer, folder: Path, tokens=("t1",), ca_bundle: Path | None = None, **patience
+) -> GithubClient:
     return GithubClient(
+        ca_bundle=ca_bundle,
         api=server.api,
         tokens=tokens,
         memory=Memory(folder / "memory.sqlite"),

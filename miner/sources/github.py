@@ -22,7 +22,7 @@ from miner.sources.githubapi.tokens import read_tokens
 from miner.sources.interface import MinedItem
 from miner.sources.told import Room, told_items
 from swequarry.config import GithubSettings
-from swequarry.errors import SourceError, SourceGoneError
+from swequarry.errors import ConfigError, SourceError, SourceGoneError
 from swequarry.git.mirrors import MirrorLocator
 from swequarry.outcome import RejectCode, Rejected
 from swequarry.records import RepoRef, sha256_hex
@@ -50,8 +50,13 @@ def open_client(
 
     Raises:
         AuthenticationError: there is no token.
+        ConfigError: `ca_bundle` names no file.
         StorageError: the memory can't be opened.
     """
+    if settings.ca_bundle is not None and not settings.ca_bundle.is_file():
+        raise ConfigError(
+            f"source.github.ca_bundle: there is no file {settings.ca_bundle}; correct or leave out the path"
+        )
     client = GithubClient(
         api=settings.api.rstrip("/"),
         tokens=read_tokens(),

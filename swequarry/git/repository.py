@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from swequarry.errors import GitError, ObjectMissingError, RepositoryError
-from swequarry.git.run import Argument, Place, run_git
+from swequarry.git.run import Argument, Place, run_git, stream_git
 from swequarry.git.store import (
     GITLINK_MODE,
     ObjectReader,
@@ -86,6 +86,14 @@ class Repository:
             GitError: it failed.
         """
         return run_git(arguments, self.place, stdin=stdin, allowed=allowed)
+
+    def stream(self, arguments: Sequence[Argument], *, stdin: bytes = b"") -> Iterator[bytes]:
+        """Yield the output of a reading git command in this repository in blocks, while it runs.
+
+        Raises:
+            GitError: it failed; blocks may have been yielded before.
+        """
+        return stream_git(arguments, self.place, stdin=stdin)
 
     def resolve(self, rev: str) -> CommitSha:
         """Return the commit that a revision names (tags are peeled).

@@ -8,6 +8,7 @@ collection) and never fetches: a missing object of a partial clone is an error, 
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,6 +82,7 @@ _NETWORK_VARIABLES = (
 )
 
 _STDERR_KEPT = 4000
+_BLOCK_BYTES = 1 << 16
 _UMASK = 0o022  # modes of written files are the same for every user
 
 
@@ -226,3 +228,19 @@ def started_git(
     if process.returncode != 0:
         stderr.seek(0)
         raise _error(argv, process.returncode, stderr.read())
+
+
+def stream_git(arguments: Sequence[Argument], place: Place, *, stdin: bytes = b"") -> Iterator[bytes]:
+    """Yield the output of a git command in blocks while it runs, so that reading it takes a core of its own.
+
+    A block may end anywhere. Whoever has read all of them knows that the command ended well.
+
+    Raises:
+        GitError: as `run_git`; blocks may have been yielded before.
+    """
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as stderr:
+        asked.write(stdin)
+        asked.seek(0)
+        with started_git(arguments, place, stdin=asked, stderr=stderr) as process:
+            while process.stdout is not None and (block := process.stdout.read(_BLOCK_BYTES)):
+                yield block

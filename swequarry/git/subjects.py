@@ -74,7 +74,8 @@ def merged_by_merge(message: str) -> PullMention | None:
 def merged_by_squash(message: str) -> PullMention | None:
     """Read the subject of a squash commit, `Title (#N)`; the last number is the pull request's."""
     subject, body = split_message(message)
-    found = _SQUASH.fullmatch(subject) or _SQUASH_GITLAB.fullmatch(subject)
+    ends = subject.endswith(")")  # saves both searches for most messages
+    found = (_SQUASH.fullmatch(subject) or _SQUASH_GITLAB.fullmatch(subject)) if ends else None
     if found is None:
         return None
     return PullMention(numbers=(int(found[2]),), title=found[1], body=body)

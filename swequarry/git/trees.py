@@ -11,9 +11,10 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from swequarry.delta import FileContent, TreeDelta
 from swequarry.errors import BinaryWithoutDataError, GitError, ObjectMissingError, PatchError
@@ -63,12 +64,11 @@ _MACHINERY = re.compile(
 _NULL_SHA = "0" * 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedPath:
+class ChangedPath(NamedTuple):
     """How one path differs between two trees.
 
     `status` is git's letter: A, D, M, T (kind of file), R, C. The absent side has path None, mode 0 and
-    a sha of zeros.
+    a sha of zeros. A history has a million of them: a frozen dataclass takes four times as long to make.
     """
 
     status: str
@@ -86,24 +86,37 @@ class ChangedPath:
         return tuple(dict.fromkeys(named))
 
 
+def changed_path(meta: str, path: bytes, second: bytes | None = None) -> ChangedPath:
+    """Return the change that an entry of `--raw -z --no-abbrev` tells, the colon included.
+
+    A rename or copy has a second path. Modes and ids have the same length in all entries.
+    """
+    status = meta[97]
+    old_mode, new_mode = _modes(meta[1:14])
+    return ChangedPath(
+        status,
+        None if status == "A" else path,
+        None if status == "D" else second or path,
+        old_mode,
+        new_mode,
+        meta[15:55],
+        meta[56:96],
+    )
+
+
+@lru_cache(maxsize=256)
+def _modes(both: str) -> tuple[int, int]:
+    old, new = both.split(" ")
+    return int(old, 8), int(new, 8)
+
+
 def _parse_raw(output: bytes) -> tuple[ChangedPath, ...]:
     changes = []
     fields = iter(output.split(b"\0")[:-1])
-    for meta in fields:
-        old_mode, new_mode, old_sha, new_sha, status = meta.decode("ascii").removeprefix(":").split(" ")
+    for field in fields:
+        meta = field.decode("ascii")
         first = next(fields)
-        second = next(fields) if status[0] in "RC" else first
-        changes.append(
-            ChangedPath(
-                status=status[0],
-                old_path=None if status[0] == "A" else first,
-                new_path=None if status[0] == "D" else second,
-                old_mode=int(old_mode, 8),
-                new_mode=int(new_mode, 8),
-                old_sha=old_sha,
-                new_sha=new_sha,
-            )
-        )
+        changes.append(changed_path(meta, first, next(fields) if meta[97] in "RC" else None))
     return tuple(changes)
 
 

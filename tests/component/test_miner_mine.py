@@ -231,6 +231,36 @@ def test_link_that_leads_to_no_issue_makes_no_task(quarry, words, line, code):
     assert outcome.code is code
 
 
+def test_pull_request_beyond_the_limits_of_the_api_is_read_whole_from_git(quarry):
+    """B055: 260 commits, the 255th with the link, and 301 files of source: the API shows 250 and 300."""
+    base = head = quarry.tip
+    many = {b"src/m%03d.py" % number: b"m = %d\n" % number for number in range(301)}
+    for number in range(1, 261):
+        message = "Fixes #9" if number == 255 else f"step {number}"
+        files = BASE | (FIX | many if number == 260 else {b"src/a.py": b"step = %d\n" % number})
+        head = quarry.upstream.commit(files, parents=(head,), ref="refs/pull/1/head", message=message)
+    quarry.tip = quarry.upstream.commit(
+        BASE | FIX | many,
+        parents=(base, head),
+        at=quarry.clock + 86_400,
+        message="Merge pull request #1 from a/topic\n\nSplit a",
+    )
+    path = issues(quarry, {"number": 9, "title": "a is too long", "body": "It can't be read."})
+    large = CurateSettings(max_gold_files=302)
+    outcome = quarry.outcomes(large, issues=path)["acme__widgets-1"]
+    assert isinstance(outcome, Accepted), outcome
+    candidate = outcome.value
+    assert [link.number for link in candidate.links] == [9]
+    assert candidate.statement.issue_numbers == (9,)
+    assert len(candidate.gold_files) == 302
+    assert candidate.tree_proof is TreeProof.PROVEN
+    assert quarry.patches(candidate)[1].count(b"diff --git ") == 302
+    rejected = quarry.outcomes(CurateSettings(max_gold_files=301), issues=path)["acme__widgets-1"]
+    assert isinstance(rejected, Rejected)
+    assert rejected.code is RejectCode.TOO_LARGE
+    assert "302" in rejected.message
+
+
 def test_issue_without_text_in_the_source_is_flagged(quarry):
     quarry.add("Fix a (#1)\n\nCloses #30", BASE | FIX)
     flags = quarry.candidate(issues=issues(quarry, {"number": 99, "title": "T"})).flags

@@ -1,12 +1,27 @@
 """The client over real HTTP: several tokens, waits that survive, conditional requests; PyGithub's own view."""
 
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from github import Auth, Github
 from github_helpers import make_client, served
 from github_server.faults import Fault, Schedule
 from github_server.model import Comment, Commit, Issue, Pull, Repo, World
 
-from swequarry.errors import AuthenticationError, SourceError, SourceGoneError, SourceRefusedError
+from miner.sources.github import open_client
+from swequarry.config import GithubSettings
+from swequarry.errors import (
+    AuthenticationError,
+    ConfigError,
+    SourceError,
+    SourceGoneError,
+    SourceRefusedError,
+)
 
 PATH = "/repos/acme/widgets"
 
@@ -134,3 +149,46 @@ def test_server_that_is_down_is_no_refusal(tmp_path, world):
     with served(world) as server:
         pass
     make_client(server, tmp_path).check_tokens()
+
+
+def signed_by_itself(file):
+    """Write a key and a certificate for this machine's address, which no known authority signed."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "github.example.com")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    written = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file.write_bytes(written + certificate.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
+def test_enterprise_server_is_known_by_the_bundle_and_by_nothing_else(world, tmp_path, monkeypatch):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    ours, other = signed_by_itself(tmp_path / "ours.pem"), signed_by_itself(tmp_path / "other.pem")
+    with served(world, certificate=ours) as server:
+        assert server.api.startswith("https://")
+        assert make_client(server, tmp_path, ca_bundle=ours).get(PATH)[0]["full_name"] == "acme/widgets"
+        asked = len(server.log)
+        for bundle in (other, None):
+            client = make_client(server, tmp_path / str(bundle is None), ca_bundle=bundle)
+            with pytest.raises(SourceError, match="ca_bundle"):
+                client.get("/repos/acme/old")
+            assert client.clock.slept == [], "a certificate doesn't become good by waiting"
+        assert len(server.log) == asked, "the token went to a server that nobody vouches for"
+
+
+def test_absent_bundle_is_named_before_anything_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_TOKEN", "t1")
+    settings = GithubSettings(ca_bundle=tmp_path / "absent.pem")
+    with pytest.raises(ConfigError, match=r"absent\.pem"):
+        open_client(settings, tmp_path)

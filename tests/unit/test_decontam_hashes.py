@@ -11,8 +11,9 @@ from datasketch import MinHash
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miner.decontam.compiled import compiled_lower, lower
 from miner.decontam.grams import grams_of
-from miner.decontam.minhash import EMPTY, Sketcher
+from miner.decontam.minhash import EMPTY, Sketcher, _mixed
 from miner.decontam.near import BandIndex, candidate_pairs, jaccard
 from swequarry.text.hashes import gram_hashes, token_spans
 
@@ -44,12 +45,45 @@ def test_sets_are_sorted_without_doubles(texts):
 def test_signatures_are_datasketchs_bit_for_bit(permutations, seed):
     texts = [b"a b c d e f g", b"", b"one", b"x " * 3000]
     grams = grams_of(texts, 5)
-    ours = Sketcher(permutations, seed).signatures(grams)
+    ours = Sketcher(permutations, seed, compiled=False).signatures(grams)
     for number in range(len(texts)):
         theirs = MinHash(num_perm=permutations, seed=seed, scheme="affine32", hashfunc=int)
         theirs.update_batch((grams.of(number) & np.uint64(0xFFFFFFFF)).tolist())
         assert ours[number].tolist() == theirs.hashvalues.tolist()
     assert set(ours[1].tolist()) == {int(EMPTY)}
+
+
+@given(TEXTS)
+def test_the_loop_that_is_compiled_gives_the_same_signatures(texts):
+    """The loop itself, as Python: what the compiler makes of it is tested where it is installed."""
+    grams, sketcher = grams_of(texts, 3), Sketcher(4, compiled=False)
+    rows = np.full((len(texts), 4), EMPTY, dtype=np.uint32)
+    with np.errstate(over="ignore"):
+        lower(_mixed(grams.values.astype(np.uint32)), grams.offsets, *sketcher._lines, rows)
+    assert rows.tolist() == sketcher.signatures(grams).tolist()
+
+
+def test_machine_code_gives_the_same_signatures():
+    pytest.importorskip("numba", reason="numba isn't installed (extra `fast`)")
+    assert compiled_lower() is not None
+    rng = random.Random(1)
+    words = [b"w%d" % number for number in range(40)]
+    texts = [b" ".join(rng.choices(words, k=rng.randrange(300))) for _ in range(300)]
+    for batch in (texts, [], [b""], [b"", b"one", b""]):
+        grams = grams_of(batch, 5)
+        fast, plain = Sketcher(), Sketcher(compiled=False)
+        assert fast.signatures(grams).tolist() == plain.signatures(grams).tolist()
+
+
+def test_without_numba_numpy_alone_does_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    compiled_lower.cache_clear()
+    try:
+        assert compiled_lower() is None
+        assert Sketcher() == Sketcher(compiled=False)
+        assert Sketcher().signatures(grams_of([b"a b c d e f"], 5)).shape == (1, 128)
+    finally:
+        compiled_lower.cache_clear()
 
 
 def test_a_signature_becomes_an_object_of_datasketch():

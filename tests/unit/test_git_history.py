@@ -7,10 +7,10 @@ from git_building import REPO, START, Upstream, make_upstream
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swequarry.errors import RepositoryError
+from swequarry.errors import ObjectMissingError, RepositoryError
 from swequarry.git.commitlog import LOG_FORMAT, parse_log
 from swequarry.git.history import merged_pulls
-from swequarry.git.netchanges import net_changes
+from swequarry.git.netchanges import net_changes, parse_batches
 from swequarry.git.subjects import merged_by_merge, merged_by_squash, reverted_commits, reverted_pulls
 from swequarry.git.trees import TreeWorkbench
 from swequarry.outcome import RejectCode
@@ -425,9 +425,21 @@ def test_reading_messages_never_raises(message):
 @given(st.binary(max_size=300))
 def test_reading_a_damaged_log_never_raises_for_text(noise):
     head = b"a" * 40 + b"\x01" + b"b" * 40 + b"\x01\x011\x012\x01"
-    for commit in parse_log(head + noise.replace(b"\x00", b"") + b"\x00"):
+    for commit in parse_log([head + noise.replace(b"\x00", b"") + b"\x00"]):
         assert commit.sha == "a" * 40
     assert LOG_FORMAT.count("%x01") == 7
+
+
+@given(st.lists(st.binary(max_size=60), min_size=1, max_size=4), st.integers(1, 90))
+def test_a_log_cut_anywhere_gives_the_same_commits(messages, size):
+    head = b"\x01".join([b"a" * 40, b"b" * 40, b"c" * 40 + b" " + b"d" * 40, b"5", b"", b"n\xff", b"e", b""])
+    output = b"\0".join(head + message.replace(b"\0", b"") for message in messages)
+    whole = list(parse_log([output]))
+    assert list(parse_log(output[at : at + size] for at in range(0, len(output), size))) == whole
+    assert [c.position for c in whole] == list(range(len(messages)))
+    assert [c.message for c in whole] == [
+        m.replace(b"\0", b"").decode("utf-8", "backslashreplace") for m in messages
+    ]
 
 
 # --- net changes -------------------------------------------------------------------------------------
@@ -444,6 +456,38 @@ def test_net_changes_of_many_pairs_equal_those_of_each(upstream):
         single = [bench.changes(*pair) for pair in pairs]
     assert list(net_changes(upstream.repository, pairs)) == single
     assert list(net_changes(upstream.repository, [])) == []
+
+
+def test_output_of_many_pairs_is_read_alike_wherever_it_is_cut(upstream):
+    trees = [upstream.tree({b"a": b"1"}), upstream.tree({b"a": b"2", b"n\n:1 2\n": b"x"}), upstream.tree({})]
+    asked = [f"{a} {b}" for a in trees for b in trees]
+    stdin = "".join(f"{pair}\n" for pair in asked).encode()
+    argv = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"]
+    output = upstream.repository.git(argv, stdin=stdin)
+    whole = list(parse_batches([output], asked))
+    assert len(whole) == 9
+    for size in (1, 2, 7, 50, 101):
+        cut = (output[at : at + size] for at in range(0, len(output), size))
+        assert list(parse_batches(cut, asked)) == whole
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_changes_of_a_missing_tree_are_an_error_never_those_of_another_pair(upstream, place):
+    """Git passes over a pair that it can't read, and ends well."""
+    old, new = upstream.tree({b"a.py": b"1\n"}), upstream.tree({b"a.py": b"2\n"})
+    pairs = [(old, new), (new, old)]
+    pairs.insert(place, (old, "0" * 39 + "1"))
+    seen = []
+    with pytest.raises(ObjectMissingError):
+        seen.extend(net_changes(upstream.repository, pairs))
+    assert len(seen) <= place
+
+
+def test_reading_of_changes_may_be_given_up(upstream):
+    old, new = upstream.tree({b"a.py": b"1\n"}), upstream.tree({b"a.py": b"2\n"})
+    changes = net_changes(upstream.repository, [(old, new)] * 5000)
+    assert next(changes)[0].paths == (b"a.py",)
+    changes.close()
 
 
 # --- releases (B006) ---------------------------------------------------------------------------------

@@ -7,11 +7,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miner.linking import (
+    _QUOTE_THEN_TEXT,
     _REFERENCE,
     NEGATED,
     TARGET_IS_PULL_REQUEST,
     LinkText,
+    _links_of,
     _may_link,
+    _merge,
+    _parsed_passages,
     find_links,
     visible_passages,
 )
@@ -243,38 +247,63 @@ def test_any_text_gives_links_and_no_exception(text):
         assert link.number > 0
 
 
-@settings(max_examples=400, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "fixes",
-                " ",
-                "#1",
-                "#2",
-                "\n",
-                "\r\n",
-                "not",
-                "- ",
-                "1. ",
-                "# ",
-                "    ",
-                "\t",
-                "_",
-                "a_b",
-                "===",
-                ".",
-            ]
-        ),
-        max_size=14,
-    ).map("".join)
-)
+def links_by_parsing_all(text):
+    source = _QUOTE_THEN_TEXT.sub(r"\1\n", text.replace("\r\n", "\n"))
+    passages = _parsed_passages(source, lambda _: True)
+    return _merge(link for passage in passages for link in _links_of(passage, LinkPlace.BODY, REPO))
+
+
+PIECES = """\
+fixes|fixes #1|closes: #2|, #3|#1|#2|GH-4|not|does not fix #5|a_b|text|[x]|[a](http://x/y)|![#1](x)|_|*|**|__|`|```
+~~|<b>|</b>|<code>|</code>|<!-- |-->|<div>|<|>|->|&|&#35;|&amp;|\\|---|===|***|- |* |+ |1. |2) |# |## |> |://|://x/y
+Co-authored-by: A B <a_b@c.org>|<a@b>|<a@fixes>|[skip-ci]|[r]: /x|---------|https://github.com/acme/widgets/issues/6|.|:
+"""
+SPACES = [
+    " ",
+    " ",
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "  \n",
+    "\n \n",
+    "    ",
+    "\n ",
+    "\t",
+    "\r",
+    "|",
+    "\0",
+    "\u2028",
+]
+STRUCTURED = st.lists(
+    st.sampled_from([*PIECES.replace("\n", "|").split("|"), *SPACES]), min_size=1, max_size=16
+).map("".join)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(STRUCTURED)
 @example("# fixes\n#1")
 @example("fixes  \n  #1")
 @example("- a\n\n      fixes #1")
-def test_plain_text_gives_the_links_that_parsing_gives(text):
-    parsed = links(text + "\n\n<!-- a comment, so it is parsed -->")
-    assert [(n.number, n.ambiguous) for n in links(text)] == [(n.number, n.ambiguous) for n in parsed]
+@example("title (#5)\n\n* Fixes #1\n\n* `not fixes #2`\n\n---------\n\nCo-authored-by: A <a@b.org>")
+@example("<a@fixes>\n#1")
+@example("a\r> fixes #1")
+@example("- a `b\n- fixes #1` c")
+@example("fixes" + " " * 60 + "#1")
+@example("x `y\n---\nfixes #1 `")
+def test_what_is_read_without_the_parser_gives_the_links_that_parsing_gives(text):
+    assert [(n.number, n.ambiguous, n.confidence) for n in links(text)] == [
+        (n.number, n.ambiguous, n.confidence) for n in links_by_parsing_all(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- fixes #1", "* a, fixes #1", "a\n\n- b\n- [x] closes #1\n\nSigned-off-by: A <a@b.org>", " + fixes #1"],
+)
+def test_quote_has_no_bullet_whether_or_not_the_text_is_parsed(text):
+    assert links(text) == links_by_parsing_all(text)
+    assert links(text) == links(text + "\n\n| a |\n|---|\n| b |")
 
 
 @settings(max_examples=300, deadline=None)

@@ -192,6 +192,7 @@ class GithubClient:
 
         Raises:
             AuthenticationError: no token is accepted.
+            SourceError: the address is none of an API, or its certificate isn't trusted.
         """
         for token in self.tokens:
             try:
@@ -256,9 +257,17 @@ class GithubClient:
             self.spent.core += 1
 
     def _send(self, token: str, verb: str, url: str, headers: Mapping[str, str], sent: Any) -> _Raw:
-        status, found, body = self._door(token).requester.requestJson(
-            verb, url, headers=dict(headers), input=sent
-        )
+        try:
+            status, found, body = self._door(token).requester.requestJson(
+                verb, url, headers=dict(headers), input=sent
+            )
+        except requests.exceptions.SSLError as error:
+            if "CERTIFICATE_VERIFY_FAILED" not in str(error):
+                raise  # a connection that was cut may do better
+            raise SourceError(
+                f"the certificate of {self.api} isn't trusted: {error}; name a PEM file that vouches for it "
+                "as source.github.ca_bundle"
+            ) from error
         return _Raw(status, {str(k).lower(): str(v) for k, v in found.items()}, body)
 
     def _door(self, token: str) -> Github:
