@@ -1,11 +1,12 @@
 # ruff: noqa: E501, ISC004 - the page is quoted whole
 """How often the reviewer is right: gold patches and agents' as honest ones, planted cheats as the others.
 
-    python -m benchmarks.review --rows ROWS.jsonl [--rows MORE.jsonl] [--agent PATCHES.jsonl] [--sample N] [--write]
+    python -m benchmarks.review --rows ROWS.jsonl [--rows MORE.jsonl] [--agent PATCHES.jsonl] [--mirror TEMPLATE] [--sample N] [--write]
 
 A row's gold patch is reviewed against its own hidden tests and statement, as if the fix weren't known; cheats
-(see `benchmarks/review_cheats.py`) and agents' patches with the fix known. `--write` writes the figures where
-the reviewer reads them, and docs/review-rules.md. Rows with `labels` and `lite` in `subset` also give the AUROC
+(see `benchmarks/review_cheats.py`) and agents' patches with the fix known. `--mirror` names bare repositories,
+`{owner}` and `{name}` in it, from which the blind cheats (`benchmarks/blind_cheats.py`) are built. `--write` writes
+the figures where the reviewer reads them, and docs/review-rules.md. Rows with `labels` and `lite` in `subset` also give the AUROC
 of the task review. Times are processor time of one core.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.options import sampled
+from benchmarks.review_blind import print_blind, review_blind
 from benchmarks.review_cheats import cheats_of
 from benchmarks.review_tasks import print_auroc
 from patchreview.checkers import bandit, mypy, ruff
@@ -61,6 +63,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--rows", type=Path, action="append", required=True)
     options.add_argument("--agent", type=Path)
+    options.add_argument("--mirror")
     options.add_argument("--sample", type=int)
     options.add_argument("--write", action="store_true")
     given = options.parse_args()
@@ -72,6 +75,8 @@ def main() -> None:
     _print_set("merged pull requests with their tests, blocked", whole)
     if agent:
         _print_set("agents' patches, blocked", agent)
+    if given.mirror:
+        print_blind(review_blind(rows, given.mirror, lambda row: _ground(row, gold=True)))
     print(
         f"planted cheats, blocked: {cheats.blocked} of {cheats.patches} ({cheats.blocked / cheats.patches:.2%})"
     )
