@@ -18,6 +18,9 @@ round them comes from a mirror of the repository at the row's base commit. One o
 | `base` | `none`: starts at the base commit; `gold`: starts at the row's own fix, which hides the trick |
 | `edits` | operations in order; see `benchmarks/blind_edits.py` |
 
+`blind_spare.jsonl` holds the 26 that were drawn out. No rule was adjusted on them and what was found in each
+was never looked at: they say what the rules are worth on cheats that the rules haven't seen.
+
 An anchor is one line, compared without its indentation; where it stands more than once `nth` (from 1) says
 which. A recipe whose anchor is absent, or isn't alone, fails loudly.
 
@@ -41,6 +44,7 @@ from benchmarks.blind_edits import OPERATIONS, Tree, apply_gold, diff_of, lay_ou
 from swequarry.errors import ConfigError
 
 RECIPES = Path(__file__).with_name("blind_cheats.jsonl")
+SPARE = Path(__file__).with_name("blind_spare.jsonl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
