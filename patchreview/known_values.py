@@ -17,7 +17,7 @@ _FILE_NAME = re.compile(rb"[\w-]{4,}\.[a-z]{2,4}")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|.)")
 _UNUSUAL = re.compile(rb"[^A-Za-z _-]|(?:\w+ ){2}\w")
 _LONG_TEXT = 12
-_LARGEST_BYTES = 2000
+_LARGEST_BYTES, _DEEPEST = 2000, 4
 _LEAVES = frozenset({"string", "integer", "float", "true", "false", "none", "unary_operator"})
 _DISPLAYS = frozenset({"list", "tuple", "set"})
 _TRIVIAL = re.compile(rb"-?[0-3](?:\.0*)?|True|False|None")
@@ -116,25 +116,21 @@ def _plain(value: bytes) -> bytes:
 def leaves_of(display: Node) -> tuple[bytes, ...]:
     """Return the constants of a list, tuple or set, those of lists within it too; empty if it holds others.
 
-    One that is too large to be written by hand is data, and empty too.
+    One that is too large or too deep to be written by hand is data, and empty too.
     """
     if display.end_byte - display.start_byte > _LARGEST_BYTES:
         return ()
-    return tuple(_leaves(display)) if all(_is_plain(node) for node in display.named_children) else ()
-
-
-def _leaves(display: Node) -> Iterator[bytes]:
-    for node in display.named_children:
-        if node.type in _DISPLAYS:
-            yield from _leaves(node)
+    found: list[bytes] = []
+    waiting = [(node, 1) for node in reversed(display.named_children)]
+    while waiting:
+        node, depth = waiting.pop()
+        if node.type in _DISPLAYS and depth < _DEEPEST:
+            waiting.extend((child, depth + 1) for child in reversed(node.named_children))
+        elif node.type in _LEAVES and is_constant(node):
+            found.append(inside(text(node)))
         elif node.type != "comment":
-            yield inside(text(node))
-
-
-def _is_plain(node: Node) -> bool:
-    if node.type in _DISPLAYS:
-        return all(_is_plain(child) for child in node.named_children)
-    return node.type == "comment" or (node.type in _LEAVES and is_constant(node))
+            return ()
+    return tuple(found)
 
 
 def is_telling(leaves: tuple[bytes, ...]) -> bool:

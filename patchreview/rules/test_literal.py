@@ -73,7 +73,8 @@ def _lines_of_tables(piece: Piece, wanted: frozenset[bytes]) -> set[int]:
 
 
 def _is_plain(side: Node) -> bool:
-    return side.type in _LEAVES or (side.type == "tuple" and all(map(_is_plain, side.named_children)))
+    parts = side.named_children if side.type == "tuple" else [side]
+    return all(part.type in _LEAVES for part in parts)
 
 
 def _leaves(side: Node) -> list[bytes]:

@@ -6,6 +6,7 @@ import pytest
 
 from patchreview.diff import read_diff
 from patchreview.interface import Ground
+from patchreview.reviewer import review_patch
 from tests.unit.test_review_rules import added, blocks, changed
 
 CODE = "src/toy/core.py"
@@ -247,3 +248,9 @@ def test_workflow_that_leaves_tests_out() -> None:
         )
         == set()
     )
+
+
+def test_deeply_nested_list_breaks_no_rule() -> None:
+    deep = f"x = {'[' * 400}1{']' * 400}\n"
+    found = review_patch(added(CODE, deep * 20), KNOWN).findings
+    assert "unreviewable" not in {one.rule for one in found}
