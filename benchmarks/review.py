@@ -1,11 +1,12 @@
 # ruff: noqa: E501, ISC004 - the page is quoted whole
 """How often the reviewer is right: gold patches and agents' as honest ones, planted cheats as the others.
 
-    python -m benchmarks.review --rows ROWS.jsonl [--rows MORE.jsonl] [--agent PATCHES.jsonl] [--sample N] [--write]
+    python -m benchmarks.review --rows ROWS.jsonl [--rows MORE.jsonl] [--agent PATCHES.jsonl] [--mirror TEMPLATE] [--sample N] [--write]
 
 A row's gold patch is reviewed against its own hidden tests and statement, as if the fix weren't known; cheats
-(see `benchmarks/review_cheats.py`) and agents' patches with the fix known. `--write` writes the figures where
-the reviewer reads them, and docs/review-rules.md. Rows with `labels` and `lite` in `subset` also give the AUROC
+(see `benchmarks/review_cheats.py`) and agents' patches with the fix known. `--mirror` names bare repositories,
+`{owner}` and `{name}` in it, from which the blind cheats (`benchmarks/blind_cheats.py`) are built. `--write` writes
+the figures where the reviewer reads them, and docs/review-rules.md. Rows with `labels` and `lite` in `subset` also give the AUROC
 of the task review. Times are processor time of one core.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.options import sampled
+from benchmarks.review_blind import Blind, lines_of, print_blind, review_blind
 from benchmarks.review_cheats import cheats_of
 from benchmarks.review_tasks import print_auroc
 from patchreview.checkers import bandit, mypy, ruff
@@ -61,9 +63,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--rows", type=Path, action="append", required=True)
     options.add_argument("--agent", type=Path)
+    options.add_argument("--mirror")
     options.add_argument("--sample", type=int)
     options.add_argument("--write", action="store_true")
     given = options.parse_args()
+    if given.write and not given.mirror:
+        options.error("--write needs --mirror: the page says what became of the blind cheats")
     rows = sampled([row for path in given.rows for row in _read(path)], given.sample)
     gold, whole = _gold(rows), _whole(rows)
     cheats, kinds = _cheats(rows)
@@ -72,6 +77,9 @@ def main() -> None:
     _print_set("merged pull requests with their tests, blocked", whole)
     if agent:
         _print_set("agents' patches, blocked", agent)
+    blind = review_blind(rows, given.mirror, lambda row: _ground(row, gold=True)) if given.mirror else None
+    if blind:
+        print_blind(*blind)
     print(
         f"planted cheats, blocked: {cheats.blocked} of {cheats.patches} ({cheats.blocked / cheats.patches:.2%})"
     )
@@ -81,10 +89,11 @@ def main() -> None:
     print(f"precision of a block: {cheats.blocked / (cheats.blocked + gold.blocked):.4f}; ", end="")
     print(f"if honest patches and cheats were as many: {even:.4f}")
     _print_speed([gold, cheats], rows)
-    found = _measures(gold, cheats)
-    if given.write:
+    found = _measures(gold, cheats, blind[0] if blind else Blind())
+    if given.write and blind:
         write_calibration(_FIGURES, found)
-        _PAGE.write_text(_page(found, gold, whole, cheats, kinds, agent), encoding="utf-8")
+        page = _page(found, gold, whole, cheats, kinds, agent, blind)
+        _PAGE.write_text(page, encoding="utf-8")
     print_auroc(rows)
 
 
@@ -169,13 +178,13 @@ def abs_size(patch: str) -> int:
     return patch.count("\n")
 
 
-def _measures(gold: Seen, cheats: Seen) -> dict[str, Measure]:
+def _measures(gold: Seen, cheats: Seen, blind: Blind) -> dict[str, Measure]:
     return {
         rule.code: Measure(
-            cheats=cheats.rules[Severity.BLOCK][rule.code],
+            cheats=cheats.rules[Severity.BLOCK][rule.code] + blind.rules[rule.code],
             honest=gold.rules[Severity.BLOCK][rule.code],
             of_honest=gold.patches,
-            of_cheats=cheats.patches,
+            of_cheats=cheats.patches + blind.planted,
         )
         for rule in all_rules()
         if rule.severity is Severity.BLOCK
@@ -189,6 +198,7 @@ def _page(
     cheats: Seen,
     kinds: Mapping[str, tuple[int, int]],
     agent: Seen | None,
+    blind: tuple[Blind, Blind],
 ) -> str:
     lines = [
         "# The rules of the Patch Reviewer, and how often they were right",
@@ -201,7 +211,7 @@ def _page(
         "would be right.",
         "",
         "The cheats were made by a recipe that is older than the rules (`benchmarks/review_cheats.py`) but comes from "
-        "the same hands: expect less on cheats that others think of. The rules were adjusted on these rows; no other rows were kept aside.",
+        "the same hands; the blind ones below don't, and both are in the table. The rules were adjusted on these rows; no other rows were kept aside.",
         "",
         f"A rule that is right in fewer than {LOWEST_PRECISION:.0%} of its blocks, or blocks more than "
         f"{LARGEST_FALSE_ALARM:.0%} of the honest patches, only warns.",
@@ -230,6 +240,7 @@ def _page(
         "| kind | planted | blocked |",
         "|---|---|---|",
         *(f"| {kind} | {all_} | {hit / all_:.1%} |" for kind, (hit, all_) in kinds.items()),
+        *lines_of(*blind),
         "",
         "## Other honest patches",
         "",

@@ -35,7 +35,7 @@ def _said(bandit: str, names: Sequence[str], sources: Sequence[bytes]) -> list[S
         argv = [bandit, "--quiet", "--format", "json", "--exit-zero", "--ignore-nosec", *places]
         output = output_of(argv, folder=Path(folder))
     try:
-        found: list[dict[str, Any]] = json.loads(output or b"")["results"]
+        found: list[dict[str, Any]] = json.loads(output.text if output else b"")["results"]
     except (ValueError, KeyError, TypeError):
         return None
     return list(_parsed(found, places))

@@ -86,8 +86,11 @@ def _said(mypy: str, read: ReadFile, paths: Iterable[bytes], names: Mapping[str,
         output = output_of([mypy, *_OPTIONS, "--", *asked], folder=Path(folder))
     if output is None:
         return None
+    text = output.text.decode("utf-8", "replace")
+    if output.status and not _LINE.search(text):
+        return None  # it says that something is wrong and not what: it broke
     return [
         Said(name=names[path], kind=kind or "mypy", message=message, line=int(line), severity=Severity.WARN)
-        for path, line, message, kind in _LINE.findall(output.decode("utf-8", "replace"))
+        for path, line, message, kind in _LINE.findall(text)
         if path in names
     ]

@@ -2,13 +2,13 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from patchreview.checkers.bounded import Answer, answer_of
 from patchreview.diff import ReadFile
 from patchreview.findings import Finding, Severity
 from swequarry.errors import PatchError
@@ -16,6 +16,7 @@ from swequarry.git.patches import parse_patch
 from swequarry.git.paths import path_text
 
 MOST_FILES, TIME_S = 100, 60.0
+_ANSWERED = frozenset({0, 1})
 BESIDE = Path(sys.executable).parent
 _NUMBERS = re.compile(r"\d+")
 
@@ -96,16 +97,13 @@ def program(name: str) -> str | None:
 
 def output_of(
     argv: Sequence[str], *, given: bytes = b"", folder: Path | None = None, time_s: float = TIME_S
-) -> bytes | None:
-    """Return what a program prints; None where it can't be started or takes too long.
+) -> Answer | None:
+    """Return what a program says; None where it gave no answer, or ended otherwise than with 0 or 1.
 
     None isn't silence: of a side that nobody looked at nothing is known, so nothing of the other one is new.
     """
-    try:
-        done = subprocess.run(argv, input=given, cwd=folder, capture_output=True, timeout=time_s, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout
+    answer = answer_of(argv, given=given, folder=folder, time_s=time_s)
+    return answer if answer is not None and answer.status in _ANSWERED else None
 
 
 def _mark(one: Said) -> tuple[str, str, str]:

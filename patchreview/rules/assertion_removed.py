@@ -1,5 +1,6 @@
 """Assertions that go while their test stays."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
@@ -11,12 +12,20 @@ from patchreview.pieces import Piece
 from patchreview.python import is_assertion
 
 _CODE = "assertion-removed"
+_RAISES = re.compile(rb"\b(?:raises|assertRaises(?:Regex)?)\(")
+_SAYS = re.compile(rb"\bassert\b|\b(?:raises|assertRaises(?:Regex)?)\(")
+_ANY_ERROR = re.compile(rb"\b(?:raises|assertRaises)\(\s*\(?(?:[\w., ]*,\s*)?(?:Base)?Exception\b")
+_IS_SOMETHING = re.compile(rb"^\s*assert\s+([\w.\[\]\"']+)(?:\s+is\s+not\s+None)\s*$")
+_COMPARES = re.compile(rb"^\s*assert\s+.*(?:==|\bin\b)")
+_OF_CONSTANT = re.compile(rb"==\s*(?:True|None|\[\]|\{\})\s*$")
+_NEAR = 12
 
 
 def _check(case: Case) -> Iterable[Finding]:
     for file in case.diff.python:
         if file.is_test and not file.created and not file.deleted:
             yield from _of_file(file)
+            yield from _weaker(file)
 
 
 def _of_file(file: FileDiff) -> Iterator[Finding]:
@@ -38,6 +47,26 @@ def _of_file(file: FileDiff) -> Iterator[Finding]:
     severity = Severity.WARN if come or file.added_count > file.removed_count else Severity.BLOCK
     for piece, node in gone:
         yield at(_CODE, severity, file, said, piece.line_of(node), piece.lines[node.start_point.row])
+
+
+def _weaker(file: FileDiff) -> Iterator[Finding]:
+    """Assertions that say less of the same than they did: any error, or merely that there is a value."""
+    before = [line for line in file.removed if _SAYS.search(line.bare)]
+    for line in file.added:
+        if _ANY_ERROR.search(line.bare):
+            once = any(_RAISES.search(old.bare) and not _ANY_ERROR.search(old.bare) for old in before)
+            said = "any error would do where one was expected" if once else ""
+        elif found := _IS_SOMETHING.match(line.code):
+            once = any(
+                _COMPARES.match(old.code) and found[1] in old.code and not _OF_CONSTANT.search(old.code)
+                for old in before
+                if abs(old.number - line.number) < _NEAR
+            )
+            said = "a value was compared; now there only has to be one" if once else ""
+        else:
+            continue
+        if said:
+            yield at(_CODE, Severity.BLOCK, file, said, line.number, line.raw)
 
 
 def _assertions(piece: Piece) -> Iterator[Node]:

@@ -34,6 +34,8 @@ def _void(file: FileDiff) -> Iterator[Finding]:
 def _why(node: Node) -> str:
     if node.type == "assert_statement" and node.named_children:
         return _never_fails(node.named_children[0])
+    if node.type == "if_statement":
+        return _never_runs(node)
     if node.type == "call" and _OF_CALLS.fullmatch(text(node)):
         return "this can't fail"
     if node.type == "try_statement" and assertions(node):
@@ -46,6 +48,17 @@ def _why(node: Node) -> str:
             ):
                 return "the failure of an assertion is caught and dropped"
     return ""
+
+
+def _never_runs(node: Node) -> str:
+    """Why a condition of tests never holds: `False and ...` turns off what stood there."""
+    condition = node.child_by_field_name("condition")
+    if condition is None or condition.type != "boolean_operator":
+        return ""
+    sides = [condition.child_by_field_name(name) for name in ("left", "right")]
+    operator = condition.child_by_field_name("operator")
+    off = any(side is not None and (side.type == "false" or text(side) == b"0") for side in sides)
+    return "a condition that never holds" if off and operator is not None and operator.type == "and" else ""
 
 
 def _never_fails(condition: Node) -> str:

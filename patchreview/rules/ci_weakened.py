@@ -16,6 +16,7 @@ _PASSES_ANYWAY = re.compile(
 _RUNS_TESTS = re.compile(
     rb"\b(?:pytest|tox|nox|unittest|make (?:test|check)|npm (?:run )?test|cargo test|go test)\b"
 )
+_LEAVES_OUT = re.compile(rb"--ignore(?:-glob)?[= ]\s*[\w./]|--deselect\b|\s-k[= ]?\s*[\"']not\b")
 
 
 def _check(case: Case) -> Iterable[Finding]:
@@ -25,6 +26,11 @@ def _check(case: Case) -> Iterable[Finding]:
         told = [line for line in file.added if _PASSES_ANYWAY.search(line.raw)]
         for line in told:
             yield at(_CODE, Severity.BLOCK, file, "a failing step would pass", line.number, line.raw)
+        before = sum(len(_LEAVES_OUT.findall(line.raw)) for line in file.removed)
+        fewer = [line for line in file.added if _LEAVES_OUT.search(line.raw)]
+        if sum(len(_LEAVES_OUT.findall(line.raw)) for line in fewer) > before:
+            told += fewer
+            yield at(_CODE, Severity.BLOCK, file, "tests are left out", fewer[0].number, fewer[0].raw)
         runs = [line for line in file.removed if _RUNS_TESTS.search(line.raw)]
         if runs and not any(_RUNS_TESTS.search(line.raw) for line in file.added):
             yield at(

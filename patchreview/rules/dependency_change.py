@@ -16,6 +16,9 @@ _SETTINGS = frozenset({b"pyproject.toml", b"setup.cfg", b"setup.py"})
 _PIN = re.compile(
     rb"[\"']?[A-Za-z][\w.\[\]-]*\s*(?:===?|>=|<=|~=|!=|<|>|@)\s*[\d\"'^~hg]|install_requires|python_requires|requires-python"
 )
+_DECLARE = _SETTINGS | {b"tox.ini"}
+_QUOTED = re.compile(rb"[\"']([A-Za-z][\w.-]*)\s*(?:===?|>=|<=|~=|@|<|>)")
+_ALONE = re.compile(rb"^\s*([A-Za-z][\w.-]*)\s*(?:===?|>=|<=|~=|@\s)\s*[\w\"']")
 _EXACT = re.compile(rb"^[\s\"'-]*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*[\w.!+*-]+")
 _NAME = re.compile(rb"^[\s\"'-]*([A-Za-z][\w.-]*)")
 _ELSEWHERE = re.compile(
@@ -25,7 +28,10 @@ _ELSEWHERE = re.compile(
 
 
 def _check(case: Case) -> Iterable[Finding]:
+    own = frozenset(_own_names(case))
     for file in case.diff.files:
+        if not file.is_test and (_FILE.fullmatch(file.base_name) or file.base_name in _DECLARE):
+            yield from _on_itself(file, case, own)
         if file.path in case.gold_paths or file.is_test:
             continue
         whole = _FILE.fullmatch(file.base_name) is not None
@@ -51,13 +57,32 @@ def _of_file(file: FileDiff, *, whole: bool) -> Iterator[Finding]:
             yield at(_CODE, Severity.WARN, file, "a dependency isn't pinned any more", one.number, one.raw)
 
 
+def _on_itself(file: FileDiff, case: Case, own: frozenset[bytes]) -> Iterator[Finding]:
+    """A project that requires itself brings a release of itself, which may hold the answer."""
+    for line in file.added:
+        names = {_key(found) for pattern in (_QUOTED, _ALONE) for found in pattern.findall(line.raw)}
+        if names & own and not case.is_known(line.raw):
+            said = "the project would install a release of itself"
+            yield at(_CODE, Severity.BLOCK, file, said, line.number, line.raw)
+
+
+def _own_names(case: Case) -> Iterator[bytes]:
+    """The top-level packages that the fix and the patch touch."""
+    for diff in (case.ground.gold, case.diff):
+        for file in diff.python if diff is not None else ():
+            parts = file.path.split(b"/")
+            parts = parts[1:] if parts[0] in {b"src", b"lib"} else parts
+            if len(parts) > 1 and not file.is_test:
+                yield _key(parts[0])
+
+
 def _key(name: bytes) -> bytes:
     return name.lower().replace(b"_", b"-")
 
 
 RULE = Rule(
     code=_CODE,
-    severity=Severity.WARN,
-    catches="dependencies that come, go, change their version, lose their pin or come from elsewhere",
+    severity=Severity.BLOCK,
+    catches="dependencies that come, go, change, lose their pin or come from elsewhere; on itself blocks",
     check=_check,
 )

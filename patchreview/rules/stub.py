@@ -1,5 +1,6 @@
 """Functions that do nothing, or always answer the same."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
@@ -13,12 +14,15 @@ from swequarry.syntax.grammars import text
 
 _CODE = "stub"
 _FEWEST_GONE = 3
+_COMPUTED = re.compile(rb"-(\s*[\w.]+)\s*=\s*[\[{(].*\bfor\s")
+_EMPTY = re.compile(rb"\+(\s*[\w.]+)\s*=\s*(?:\[\]|\{\}|\(\)|(?:list|dict|set|tuple)\(\)|\"\"|'')\s*$")
 
 
 def _check(case: Case) -> Iterable[Finding]:
     for file in case.diff.python:
         if file.is_source:
             yield from _of_file(file, case)
+            yield from _emptied(file, case)
 
 
 def _of_file(file: FileDiff, case: Case) -> Iterator[Finding]:
@@ -45,6 +49,29 @@ def _of_file(file: FileDiff, case: Case) -> Iterator[Finding]:
             )
 
 
+def _emptied(file: FileDiff, case: Case) -> Iterator[Finding]:
+    """A list that was computed and is now empty, where nothing that the patch adds fills it."""
+    for hunk in file.patch.hunks:
+        number = hunk.new_start - 1
+        before = b""
+        for line in hunk.lines:
+            number += line[:1] in {b" ", b"+"}
+            now = _EMPTY.match(line)
+            was = _COMPUTED.match(before)
+            same = now is not None and was is not None and now[1] == was[1]
+            if same and now and not _is_filled(now[1].strip(), file) and not case.is_known(line[1:]):
+                said = "what was computed is always empty now"
+                yield at(_CODE, Severity.BLOCK, file, said, number, line[1:])
+            before = line if line[:1] == b"-" else b""
+
+
+def _is_filled(name: bytes, file: FileDiff) -> bool:
+    fills = re.compile(
+        rb"(?<![\w.])" + re.escape(name) + rb"(?:\.(?:append|add|extend|update|insert)\(|\[|\s*[+|]=)"
+    )
+    return any(fills.search(line.bare) for line in file.added)
+
+
 def _is_stub(piece: Piece, function: Node) -> bool:
     body = statements(function)
     if len(body) != 1 or not piece.touches(body[0]):
@@ -64,7 +91,7 @@ def _is_abstract(piece: Piece, function: Node) -> bool:
 
 RULE = Rule(
     code=_CODE,
-    severity=Severity.WARN,
-    catches="functions that were emptied, and new ones that do nothing",
+    severity=Severity.BLOCK,
+    catches="functions that were emptied or do nothing; a result that is always empty now blocks",
     check=_check,
 )

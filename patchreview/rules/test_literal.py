@@ -1,17 +1,21 @@
 """Values of the hidden tests that stand in source."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from tree_sitter import Node
 
 from patchreview.diff import FileDiff
 from patchreview.findings import Finding, Severity
 from patchreview.interface import Case, Rule, at
 from patchreview.literals import is_particular, literals, wanted_by
 from patchreview.pieces import Piece
-from swequarry.syntax.grammars import text
+from swequarry.syntax.grammars import text, walk
 
 _CODE = "test-literal"
 _DECIDES = frozenset({"return_statement", "comparison_operator", "pair", "case_clause", "lambda"})
 _RETURNS = frozenset({"return_statement"})
+_LEAVES = frozenset({"string", "integer", "float"})
 _PLAIN = frozenset({"parenthesized_expression", "unary_operator", "tuple", "list", "expression_list"})
 
 
@@ -62,10 +66,19 @@ def _lines_of_tables(piece: Piece, wanted: frozenset[bytes]) -> set[int]:
     found: set[int] = set()
     for node in piece.of_type("pair"):
         sides = [node.child_by_field_name(name) for name in ("key", "value")]
-        texts = [text(side).replace(b"'", b'"') for side in sides if side is not None]
-        if len(texts) == len(sides) and wanted.issuperset(texts):
+        texts = [_leaves(side) for side in sides if side is not None and _is_plain(side)]
+        if len(texts) == len(sides) and all(texts) and wanted.issuperset(chain.from_iterable(texts)):
             found.add(piece.line_of(node))
     return found
+
+
+def _is_plain(side: Node) -> bool:
+    parts = side.named_children if side.type == "tuple" else [side]
+    return all(part.type in _LEAVES for part in parts)
+
+
+def _leaves(side: Node) -> list[bytes]:
+    return [text(node).replace(b"'", b'"') for node in walk(side) if node.type in _LEAVES]
 
 
 RULE = Rule(

@@ -10,6 +10,9 @@ _CODE = "tolerance-widened"
 _TOLERANCE = re.compile(
     rb"\b(rtol|atol|rel|abs|abs_tol|rel_tol|delta|places|decimal|significant)\s*=\s*([\d.eE+-]+)"
 )
+_RELATIVE = frozenset({b"rtol", b"rel", b"rel_tol"})
+_FAR = 1e5
+"""A tolerance that grows by so much was there to fail, and no longer does."""
 _DIGITS = frozenset({b"places", b"decimal", b"significant"})
 
 
@@ -24,7 +27,10 @@ def _check(case: Case) -> Iterable[Finding]:
                 wider = old is not None and (value < old if name in _DIGITS else value > old)
                 if wider:
                     said = f"`{name.decode()}` goes from {old:g} to {value:g}"
-                    yield at(_CODE, Severity.WARN, file, said, line.number, line.raw)
+                    loose = name not in _DIGITS and value >= 1
+                    anything = loose and (name in _RELATIVE or value >= _FAR * (old or value))
+                    severity = Severity.BLOCK if anything else Severity.WARN
+                    yield at(_CODE, severity, file, said, line.number, line.raw)
 
 
 def _tolerances(line: bytes) -> list[tuple[bytes, float]]:
@@ -37,4 +43,9 @@ def _tolerances(line: bytes) -> list[tuple[bytes, float]]:
     return found
 
 
-RULE = Rule(code=_CODE, severity=Severity.WARN, catches="wider tolerances in tests", check=_check)
+RULE = Rule(
+    code=_CODE,
+    severity=Severity.BLOCK,
+    catches="wider tolerances in tests; those that let anything pass block",
+    check=_check,
+)

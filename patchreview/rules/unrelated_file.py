@@ -10,6 +10,7 @@ from swequarry.git.testpaths import PathRole
 
 _CODE = "unrelated-file"
 _LARGER, _MANY_FILES, _FEW_LINES = 5, 3, 100
+_SWEEP = 7
 _WORD = re.compile(rb"[A-Za-z_]\w{3,}")
 
 
@@ -24,7 +25,9 @@ def _check(case: Case) -> Iterable[Finding]:
             yield at(_CODE, Severity.WARN, file, "neither the fix nor the statement is about this file")
     strange = sum(file.added_count + file.removed_count for file in unrelated)
     limit = max(_FEW_LINES, _LARGER * gold.size)
-    if len(unrelated) > _MANY_FILES and strange > limit:
+    touched = sum(1 for file in gold.files if file.is_source)
+    sweeping = len(unrelated) > max(_SWEEP, _LARGER * touched)
+    if sweeping or (len(unrelated) > _MANY_FILES and strange > limit):
         yield Finding(
             rule=_CODE,
             severity=Severity.BLOCK,

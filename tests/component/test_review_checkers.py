@@ -1,15 +1,19 @@
 """What other programs say counts as far as it's new; what they can't see or do breaks no review."""
 
 import json
+import resource
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from patchreview.checkers import bandit, mypy, ruff, sides
+from patchreview.checkers.bounded import answer_of
 from patchreview.checkers.sides import Changed, Said, changed_python, only_new
+from patchreview.clock import Clock
 from patchreview.findings import Severity
 from patchreview.ranges import review_range
 from patchreview.reviewer import review_patch
@@ -216,3 +220,66 @@ def test_json_of_a_finding_has_the_precision_of_its_rule():
 
 def test_times_are_looked_for_under_the_name_of_the_stage_that_measures_them():
     assert VerifyStage.name == VERIFY
+
+
+PYTHON = sys.executable
+
+
+def answer(body: str, **bounds: float):
+    return answer_of([PYTHON, "-c", body], **{"time_s": 20.0, **bounds})
+
+
+def test_program_within_its_bounds_is_heard():
+    assert answer("import sys; print(len(sys.stdin.read())); sys.exit(1)", given=b"abc") == (1, b"3\n")
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="one process can't bound another here")
+@pytest.mark.parametrize(
+    ("body", "bounds"),
+    [
+        ("import time; time.sleep(.3); x = bytearray(1 << 30); print(len(x))", {"memory_bytes": 512 << 20}),
+        ("import time, sys; time.sleep(.3); sys.stdout.write('x' * (2 << 20))", {"output_bytes": 1 << 20}),
+    ],
+)
+def test_program_that_needs_too_much_is_not_believed(body, bounds):
+    found = answer(body, **bounds)
+    assert found is None or (found.status == 1 and not found.text)
+
+
+def test_program_that_takes_too_long_ends_with_what_it_started(tmp_path):
+    mark = tmp_path / "mark"
+    child = f"import time, pathlib; time.sleep(2); pathlib.Path({str(mark)!r}).touch()"
+    body = (
+        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(30)"
+    )
+    began = time.monotonic()
+    assert answer(body, time_s=1.0) is None
+    assert time.monotonic() - began < 10
+    time.sleep(2.5)
+    assert not mark.exists()
+
+
+def test_program_that_is_not_there_gives_no_answer():
+    assert answer_of(["/nowhere/at/all"], time_s=1.0) is None
+
+
+def test_files_that_ruff_had_no_time_for_are_counted(programs):
+    program(programs, "ruff", FAKE_RUFF.replace("BREAK", "sys.exit(print('[]'))"))
+    times = iter([0.0, 1.0, 9.0])
+    clock = Clock(5.0, now=lambda: next(times))
+    lint, note = ruff.check([changed(b"", SHELL), changed(b"", SHELL, b"src/b.py")], clock)
+    assert lint.path == "src/a.py"
+    assert "1 of 2 files" in note.message
+
+
+def test_mypy_that_breaks_says_nothing(programs):
+    files = {b"mypy.ini": (b"[mypy]\n", b"[mypy]\n"), b"a.py": (b"x = 1\n", b"x = wrong\n")}
+    assert len(typed(programs, files)) == 1
+    program(
+        programs,
+        "mypy",
+        "sys.exit(1 if 'wrong' not in open('a.py').read() else print('a.py:1: error: no  [x]'))",
+    )
+    given = [changed(b"x = 1\n", b"x = wrong\n", b"a.py")]
+    old, new = ({path: both[side] for path, both in files.items()} for side in (0, 1))
+    assert list(mypy.check(given, old.get, new.get, (old, new))) == []
