@@ -33,7 +33,7 @@ type: $(STAMP)  ## mypy --strict
 layers: $(STAMP)  ## import-linter: which room may import which
 	$(BIN)/lint-imports
 
-unit: $(STAMP)  ## the fast tests: no network, no daemon
+unit: $(STAMP)  ## the fast tests: no network, no daemon but a Postgres of their own
 	$(BIN)/pytest tests/unit -n 2
 
 test: lint type layers unit  ## everything that CI checks; what this machine lacks is skipped, and said

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from swequarry.config.curate import CurateSettings
 from swequarry.config.environment import EnvironmentSettings, SandboxSettings
 from swequarry.config.output import ExportSettings, PolicySettings, ReleaseSettings
+from swequarry.config.place import LedgerUrl
 from swequarry.config.proof import ChecksSettings, StabilitySettings, StrengthSettings, VerifySettings
 from swequarry.config.section import Section
 from swequarry.config.source import SourceSettings
@@ -18,10 +19,15 @@ from swequarry.errors import ConfigError
 
 
 class Settings(Section):
-    """All settings of a run."""
+    """All settings of a run.
+
+    `ledger` is the URL of a Postgres database where many machines work, else the ledger is a file of the
+    workspace.
+    """
 
     workspace: Path = Path("quarry")
     cache: Path | None = None
+    ledger: LedgerUrl | None = None
     workers: int = Field(default=2, ge=1)
     max_attempts: int = Field(default=3, ge=1)
     history: Literal["full", "none"] | int = "full"

@@ -1,6 +1,7 @@
 """The folder of a run and the cache that runs share.
 
-<workspace>/ledger.sqlite   what was decided
+<workspace>/ledger.sqlite   what was decided, where no setting names a database for it
+<workspace>/elsewhere.json  the names of what the settings keep elsewhere
 <workspace>/blobs/          patches, locks, logs, matrices, by hash
 <workspace>/logs/           one log per item
 <workspace>/dataset/        the exported tasks
@@ -15,8 +16,9 @@
 <cache>/answers/            what language models said, by the hash of the question
 """
 
+import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
@@ -26,6 +28,7 @@ from swequarry.ledger.blobs import BlobStore
 from swequarry.ledger.ledger import Ledger
 
 LEDGER_NAME = "ledger.sqlite"
+ELSEWHERE = "elsewhere.json"
 
 
 def default_cache() -> Path:
@@ -41,6 +44,36 @@ def _cache_of_newest_run(ledger: Ledger) -> Path | None:
     runs = ledger.runs()
     named = runs[-1].settings.get("cache") if runs else None
     return Path(named) if named else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """What isn't in the workspace itself: the URL of the ledger."""
+
+    ledger: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, root: Path) -> Self:
+        """Return what the settings name, else what the newest run of a workspace wrote down.
+
+        Raises:
+            StorageError: it can't be read.
+        """
+        try:
+            known = json.loads((root / ELSEWHERE).read_bytes())
+        except FileNotFoundError:
+            known = {}
+        except (OSError, ValueError) as error:
+            raise StorageError(f"can't read {root / ELSEWHERE}: {error}") from error
+        return cls(ledger=settings.ledger or known.get("ledger"))
+
+    def write(self, root: Path) -> None:
+        """Write it down, so that commands that are given a workspace find the rest."""
+        named = {name: value for name, value in asdict(self).items() if value is not None}
+        if named:
+            data = json.dumps(named, indent=2).encode()
+            if not (root / ELSEWHERE).is_file() or (root / ELSEWHERE).read_bytes() != data:
+                (root / ELSEWHERE).write_bytes(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +96,18 @@ class Workspace:
             StorageError: it can't be made or read.
         """
         root = settings.workspace.absolute()
-        if not create and not (root / LEDGER_NAME).is_file():
+        places = Places.of(settings, root)
+        if not create and not (places.ledger or (root / LEDGER_NAME).is_file()):
             raise InputError(
                 f"{root} is no workspace yet; `swequarry run` makes one, or name another with -w"
             )
         try:
             root.mkdir(parents=True, exist_ok=True)
+            if create:
+                places.write(root)
         except OSError as error:
             raise StorageError(f"can't make the workspace {root}: {error.strerror}") from error
-        ledger = Ledger.open(root / LEDGER_NAME, create=create)
+        ledger = Ledger.open(places.ledger or root / LEDGER_NAME, create=create)
         known = None if create else _cache_of_newest_run(ledger)
         cache = (settings.cache or known or default_cache()).absolute()
         return cls(root=root, cache=cache, ledger=ledger, blobs=BlobStore(root / "blobs"))
