@@ -15,5 +15,7 @@ def _without_a_password(url: str) -> str:
     return url
 
 
+BlobsUrl = Annotated[str, Field(pattern=r"^[a-z][a-z0-9+]*://\S+$"), AfterValidator(_without_a_password)]
+"""Any that fsspec opens: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`, a `file:///FOLDER` that all see."""
 LedgerUrl = Annotated[str, Field(pattern=r"^postgresql://\S+$"), AfterValidator(_without_a_password)]
 """`postgresql://[USER@]HOST[:PORT]/DATABASE`."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from swequarry.config.curate import CurateSettings
 from swequarry.config.environment import EnvironmentSettings, SandboxSettings
 from swequarry.config.output import ExportSettings, PolicySettings, ReleaseSettings
-from swequarry.config.place import LedgerUrl
+from swequarry.config.place import BlobsUrl, LedgerUrl
 from swequarry.config.proof import ChecksSettings, StabilitySettings, StrengthSettings, VerifySettings
 from swequarry.config.section import Section
 from swequarry.config.source import SourceSettings
@@ -22,12 +22,15 @@ class Settings(Section):
     """All settings of a run.
 
     `ledger` is the URL of a Postgres database where many machines work, else the ledger is a file of the
-    workspace.
+    workspace. `blobs` is the URL of a store that all of them reach, of which each keeps copies, no more than
+    `blob_cache_gb` of them; else blobs are files of the workspace.
     """
 
     workspace: Path = Path("quarry")
     cache: Path | None = None
     ledger: LedgerUrl | None = None
+    blobs: BlobsUrl | None = None
+    blob_cache_gb: float = Field(default=10.0, gt=0)
     workers: int = Field(default=2, ge=1)
     max_attempts: int = Field(default=3, ge=1)
     history: Literal["full", "none"] | int = "full"

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
-from swequarry.errors import StorageError
+from swequarry.errors import StorageError, StorageLostError
 from swequarry.ledger.blobs import is_disk_full
 from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.process import ProcessMark
@@ -82,6 +82,9 @@ def run_item(work: Work, item: str, logs: Path | None) -> Finished:
         with item_log(logs, item):
             try:
                 return Finished(item=item, status=work(item) or ItemStatus.DONE)
+            except StorageLostError as error:  # says nothing about the item
+                _LOG.warning("%s waits: %s", item, error)
+                return Finished(item=item, status=ItemStatus.AGAIN)
             except Exception as error:  # noqa: BLE001 - whatever it was, it is one item's failure
                 _LOG.exception("work on %s broke", item)
                 return _failure(item, error)

@@ -11,6 +11,7 @@
 <cache>/mirrors/            clones that we made
 <cache>/supplements/        objects that partial mirrors lack
 <cache>/index/              files of the package index, by hash
+<cache>/blobs/              copies of blobs that are kept elsewhere
 <cache>/worlds/             what sandboxes start from
 <cache>/leaks/              indexes of installed packages for the leak audit
 <cache>/answers/            what language models said, by the hash of the question
@@ -24,8 +25,10 @@ from typing import Self
 
 from swequarry.config import Settings
 from swequarry.errors import InputError, StorageError
-from swequarry.ledger.blobs import BlobStore
+from swequarry.ledger.blob_cache import BlobCache
+from swequarry.ledger.blobs import Blobs, BlobStore
 from swequarry.ledger.ledger import Ledger
+from swequarry.records import sha256_hex
 
 LEDGER_NAME = "ledger.sqlite"
 ELSEWHERE = "elsewhere.json"
@@ -40,6 +43,14 @@ def default_cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "swequarry"
 
 
+def _blobs(url: str, cache: Path, settings: Settings) -> Blobs:
+    from swequarry.ledger.remote_blobs import open_blobs  # noqa: PLC0415 - most runs keep their blobs at home
+
+    # A copy says that the blob is in its store, so that each store has copies of its own.
+    folder = cache / "blobs" / sha256_hex(url.encode())[:16]
+    return open_blobs(url, BlobCache(BlobStore(folder), int(settings.blob_cache_gb * 1024**3)))
+
+
 def _cache_of_newest_run(ledger: Ledger) -> Path | None:
     runs = ledger.runs()
     named = runs[-1].settings.get("cache") if runs else None
@@ -48,9 +59,10 @@ def _cache_of_newest_run(ledger: Ledger) -> Path | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """What isn't in the workspace itself: the URL of the ledger."""
+    """What isn't in the workspace itself: the URLs of the ledger and of the blobs."""
 
     ledger: str | None = None
+    blobs: str | None = None
 
     @classmethod
     def of(cls, settings: Settings, root: Path) -> Self:
@@ -65,7 +77,7 @@ class Places:
             known = {}
         except (OSError, ValueError) as error:
             raise StorageError(f"can't read {root / ELSEWHERE}: {error}") from error
-        return cls(ledger=settings.ledger or known.get("ledger"))
+        return cls(ledger=settings.ledger or known.get("ledger"), blobs=settings.blobs or known.get("blobs"))
 
     def write(self, root: Path) -> None:
         """Write it down, so that commands that are given a workspace find the rest."""
@@ -83,7 +95,7 @@ class Workspace:
     root: Path
     cache: Path
     ledger: Ledger
-    blobs: BlobStore
+    blobs: Blobs
 
     @classmethod
     def open(cls, settings: Settings, *, create: bool = True) -> Self:
@@ -110,7 +122,8 @@ class Workspace:
         ledger = Ledger.open(places.ledger or root / LEDGER_NAME, create=create)
         known = None if create else _cache_of_newest_run(ledger)
         cache = (settings.cache or known or default_cache()).absolute()
-        return cls(root=root, cache=cache, ledger=ledger, blobs=BlobStore(root / "blobs"))
+        blobs = _blobs(places.blobs, cache, settings) if places.blobs else BlobStore(root / "blobs")
+        return cls(root=root, cache=cache, ledger=ledger, blobs=blobs)
 
     @property
     def logs(self) -> Path:
