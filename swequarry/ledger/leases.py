@@ -138,6 +138,14 @@ class Leases:
         with self.database.read() as connection:
             return {row.item: _mark(row) for row in connection.execute(query)}
 
+    @steady
+    def overdue(self, scope: str) -> dict[str, ProcessMark]:
+        """Return the items of a scope whose holder let the deadline pass."""
+        with self.database.write() as connection:
+            now = self._begin(connection)
+            query = select(leases).where(leases.c.scope == scope, leases.c.deadline <= now)
+            return {row.item: _mark(row) for row in connection.execute(query)}
+
     def _begin(self, connection: Connection) -> float:
         """Begin a transaction about leases; return the time that all who share the ledger go by."""
         server = self.database.kind.begin_hint(connection)

@@ -281,6 +281,18 @@ class MineWork:
         finally:
             line.house.locator.clones.release()
 
+    def bare(self) -> "MineWork":
+        """Return it without units; see `Portioned`."""
+        return replace(self, units={})
+
+    def portion(self, item: str) -> MineUnit:
+        """Return the unit of a key."""
+        return self.units[item]
+
+    def given(self, item: str, portion: MineUnit) -> "MineWork":
+        """Return it with one unit."""
+        return replace(self, units={item: portion})
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateWork:
@@ -305,3 +317,15 @@ class CandidateWork:
         if ended.final:
             workspace.ledger.settle(self.run, ended.stage, ended.outcome)
         return ended.status
+
+    def bare(self) -> "CandidateWork":
+        """Return it without candidates; see `Portioned`."""
+        return replace(self, candidates={})
+
+    def portion(self, item: str) -> BlobHash:
+        """Return the blob of a candidate."""
+        return self.candidates[item]
+
+    def given(self, item: str, portion: BlobHash) -> "CandidateWork":
+        """Return it with one candidate."""
+        return replace(self, candidates={item: portion})

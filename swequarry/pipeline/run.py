@@ -12,7 +12,7 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.ledger.queries import attempts_of
 from swequarry.ledger.runs import Account, balance
 from swequarry.outcome import Accepted
-from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, RunReport, run_local
+from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, RunReport, run_items
 from swequarry.pipeline.item_queue import Gate
 from swequarry.pipeline.line import CandidateWork, Line, MineWork, settings_text
 from swequarry.pipeline.spending import SpendingGate
@@ -164,7 +164,7 @@ class _Run:
             workers=self.house.settings.workers, scope=phase, logs=self.house.workspace.logs
         )
         ledger = self.house.workspace.ledger
-        return run_local(
+        return run_items(
             items, work, ledger, options, on_progress=lambda event: self.watch(phase, event), gate=gate
         )
 
