@@ -6,6 +6,7 @@ change what comes out (`meaning_of`) are part of a stage's key; workers and path
 
 from swequarry.config.curate import CurateSettings, DecontaminationSettings, HealthSettings
 from swequarry.config.environment import EnvironmentOverride, EnvironmentSettings, SandboxSettings
+from swequarry.config.executor import ExecutorSettings
 from swequarry.config.output import ExportSettings, PolicySettings, ReleaseSettings
 from swequarry.config.proof import ChecksSettings, StabilitySettings, StrengthSettings, VerifySettings
 from swequarry.config.section import RepositoryPattern, Section, meaning_of
@@ -19,6 +20,7 @@ __all__ = [
     "DecontaminationSettings",
     "EnvironmentOverride",
     "EnvironmentSettings",
+    "ExecutorSettings",
     "ExportSettings",
     "GharchiveSettings",
     "GithubSettings",

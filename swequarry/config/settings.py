@@ -2,13 +2,14 @@
 
 import difflib
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from swequarry.config.curate import CurateSettings
 from swequarry.config.environment import EnvironmentSettings, SandboxSettings
+from swequarry.config.executor import ExecutorSettings
 from swequarry.config.output import ExportSettings, PolicySettings, ReleaseSettings
 from swequarry.config.place import BlobsUrl, LedgerUrl
 from swequarry.config.proof import ChecksSettings, StabilitySettings, StrengthSettings, VerifySettings
@@ -32,6 +33,7 @@ class Settings(Section):
     blobs: BlobsUrl | None = None
     blob_cache_gb: float = Field(default=10.0, gt=0)
     workers: int = Field(default=2, ge=1)
+    executor: ExecutorSettings = ExecutorSettings()
     max_attempts: int = Field(default=3, ge=1)
     history: Literal["full", "none"] | int = "full"
     source: SourceSettings = SourceSettings()
@@ -49,6 +51,12 @@ class Settings(Section):
     export: ExportSettings = ExportSettings()
     release: ReleaseSettings = ReleaseSettings()
     policy: PolicySettings = PolicySettings()
+
+    @model_validator(mode="after")
+    def _what_many_machines_share(self) -> Self:
+        if self.executor.kind != "local" and None in (self.ledger, self.blobs):
+            raise ValueError("executor.kind ray needs `ledger` and `blobs`, which all machines reach")
+        return self
 
 
 def _known_keys(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:

@@ -35,7 +35,7 @@ from swequarry.ledger.runs import CANDIDATES, Ending, Run
 from swequarry.ledger.steady import steady
 from swequarry.ledger.tables import endings, items, results, runs, selections
 from swequarry.outcome import Failed
-from swequarry.records import BlobHash, canonical_json
+from swequarry.records import BlobHash, ContentHash, canonical_json
 
 
 def _outcome_row(outcome: StoredOutcome) -> dict[str, str]:
@@ -96,8 +96,13 @@ class Ledger:
         Raises:
             StorageError: the ledger can't be read.
         """
+        return self.result_of(key.digest())
+
+    @steady
+    def result_of(self, digest: ContentHash) -> tuple[StoredOutcome, ...] | None:
+        """Return the outcomes stored under the digest of a key; see `result`."""
         with self.database.read() as connection:
-            return _stored(connection, key.digest())
+            return _stored(connection, digest)
 
     @steady
     def record(

@@ -10,7 +10,7 @@ from swequarry.ledger.database import Database, dialect_options
 from swequarry.ledger.tables import metadata
 
 FOLDER = Path(__file__).parent / "migrations"
-REVISIONS: tuple[str, ...] = ("0001", "0002")
+REVISIONS: tuple[str, ...] = ("0001", "0002", "0003")
 """All revisions, oldest first; alembic's chain in `migrations/versions` (a test compares the two)."""
 
 

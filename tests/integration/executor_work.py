@@ -19,7 +19,7 @@ import sqlalchemy
 from swequarry.ledger.blobs import BlobStore
 from swequarry.ledger.keys import StoredOutcome, StoredValue, outcome_from_json
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.tables import items, results
+from swequarry.ledger.tables import attempts, items, results
 from swequarry.outcome import Accepted, Boundary, Failed, RejectCode, Rejected
 from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, ItemStatus, RunReport, run_items
 from swequarry.pipeline.stage import Stage, StageContext, StageItem, run_stage
@@ -27,7 +27,25 @@ from swequarry.records import ContentHash, sha256_hex
 
 
 def open_ledger(root: Path) -> Ledger:
-    return Ledger.open(root / "ledger.sqlite")
+    """Open the ledger of a folder: a file in it, or where its `ledger.url` says."""
+    named = root / "ledger.url"
+    return _open(named.read_text()) if named.exists() else Ledger.open(root / "ledger.sqlite")
+
+
+@functools.cache
+def _open(location: str) -> Ledger:
+    return Ledger.open(location)
+
+
+def workers_of(root: Path, item: str) -> set[int]:
+    """Return the processes that tried an item."""
+    with open_ledger(root).database.read() as connection:
+        return set(connection.scalars(sqlalchemy.select(attempts.c.pid).where(attempts.c.item == item)))
+
+
+def lacking() -> tuple[str, ...]:
+    """Be a machine that can't do the work."""
+    return ("no bubblewrap here",)
 
 
 def note(root: Path, text: str) -> None:
