@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import sqlalchemy
 from sqlalchemy import ColumnElement, Connection, Engine, Table
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.sql.dml import Insert
 
 from swequarry.errors import DiskFullError, InputError, StorageError, StorageLostError
 from swequarry.ledger import postgres, sqlite
@@ -36,8 +35,10 @@ class Kind(Protocol):
     def take_turns(self, connection: Connection, name: str) -> None:
         """Let transactions that name the same thing follow each other."""
 
-    def insert_new(self, table: Table) -> Insert:
-        """Return an insert that passes over rows whose primary key is there."""
+    def insert_new(
+        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], name: str
+    ) -> set[str]:
+        """Insert the rows whose primary key isn't there yet; return what column `name` holds in those."""
 
     def by_bytes(self, column: ColumnElement[str]) -> ColumnElement[str]:
         """Return what orders by a text's bytes."""

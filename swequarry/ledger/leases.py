@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, select, update
 
 from swequarry.ledger.database import Database
 from swequarry.ledger.process import ProcessMark, is_gone
@@ -62,21 +62,21 @@ class Leases:
             now = self._begin(connection)
             rows = _free_to_lock(connection, scope, tuple(wanted))
             locked = _known(connection, scope, wanted.keys() - rows.keys())
-            for item in sorted(
-                wanted.keys() - locked
-            ):  # all in one order: two drivers can't block each other
+            free, new = [], []
+            for item in sorted(wanted.keys() - locked):  # in one order: drivers can't block each other
                 row, mark = rows.get(item), wanted[item]
-                values = {**_holder(mark), "deadline": now + lease_s}
+                lease = {"scope": scope, "item": item, **_holder(mark), "deadline": now + lease_s}
                 if row is None:
-                    new = self.database.kind.insert_new(leases).execution_options(preserve_rowcount=True)
-                    done = connection.execute(new.values(scope=scope, item=item, deaths=0, **values))
-                    states[item] = LeaseState.TAKEN if done.rowcount == 1 else LeaseState.HELD
+                    new.append({**lease, "deaths": 0})
                 elif row.deaths >= max_deaths:
                     states[item] = LeaseState.POISON
                 elif not _is_held(row, mark, now):
-                    connection.execute(update(leases).where(_is(scope, item)).values(values))
+                    free.append({_bound(name): value for name, value in lease.items()})
                     states[item] = LeaseState.TAKEN
-        return states
+            taken = self.database.kind.insert_new(connection, leases, new, "item")
+            if free:
+                connection.execute(_TAKE, free)
+        return states | dict.fromkeys(taken, LeaseState.TAKEN)
 
     @steady
     def renew(self, scope: str, item: str, mark: ProcessMark, *, lease_s: float) -> bool:
@@ -97,14 +97,15 @@ class Leases:
         self, scope: str, given: Sequence[tuple[str, ProcessMark]], *, finished: bool = True
     ) -> None:
         """Give leases back in one transaction; see `release`."""
+        rows = [
+            {"_scope": scope, "_item": item, "_pid": mark.pid, "_birth": mark.birth}
+            for item, mark in sorted(given, key=lambda one: one[0])
+        ]
+        if not rows:
+            return
         with self.database.write() as connection:
             self._begin(connection)
-            for item, mark in sorted(given, key=lambda one: one[0]):
-                mine = _is_of(scope, item, mark)
-                if finished:
-                    connection.execute(delete(leases).where(mine))
-                else:
-                    connection.execute(update(leases).where(mine).values(_FREE))
+            connection.execute(_FINISH if finished else _RETURN, rows)
 
     @steady
     def report_death(self, scope: str, item: str, mark: ProcessMark) -> int:
@@ -155,6 +156,18 @@ class Leases:
 _CHUNK = 500
 """Bound on the parameters of one query; SQLite allows 999 in old builds."""
 _FREE: dict[str, None] = {"host": None, "pid": None, "birth": None, "deadline": None}
+
+
+def _bound(name: str) -> str:
+    """Return the name of a parameter; that of a column means its new value."""
+    return f"_{name}"
+
+
+_ITEM = and_(leases.c.scope == bindparam("_scope"), leases.c.item == bindparam("_item"))
+_MINE = and_(_ITEM, leases.c.birth == bindparam("_birth"), leases.c.pid == bindparam("_pid"))
+_TAKE = update(leases).where(_ITEM).values({name: bindparam(_bound(name)) for name in _FREE})
+_FINISH = delete(leases).where(_MINE)
+_RETURN = update(leases).where(_MINE).values(_FREE)
 
 
 def _is(scope: str, item: str) -> ColumnElement[bool]:

@@ -6,15 +6,15 @@ between.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from typing import Any
 
 import sqlalchemy
 from sqlalchemy import ColumnElement, Connection, Engine, Table, collate, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.sql.dml import Insert
 
 from swequarry.errors import InputError
 
@@ -73,9 +73,14 @@ class Postgres:
         number = int.from_bytes(digest[:8], "big", signed=True)
         connection.execute(select(func.pg_advisory_xact_lock(number)))
 
-    def insert_new(self, table: Table) -> Insert:
-        """Return an insert that passes over rows whose primary key is there."""
-        return postgresql.insert(table).on_conflict_do_nothing()
+    def insert_new(
+        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], name: str
+    ) -> set[str]:
+        """Insert in a few statements, whatever the number of rows."""
+        if not rows:
+            return set()
+        insert = postgresql.insert(table).on_conflict_do_nothing().returning(table.c[name])
+        return set(connection.scalars(insert, list(rows)))
 
     def by_bytes(self, column: ColumnElement[str]) -> ColumnElement[str]:
         """Compare by bytes, whatever the locale of the database."""

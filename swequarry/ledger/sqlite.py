@@ -8,13 +8,13 @@ failing half-way.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import sqlalchemy
 from sqlalchemy import ColumnElement, Connection, Engine, Table, event
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.sql.dml import Insert
 
 BUSY_TIMEOUT_S = 60.0
 WRITES = "swequarry_writes"
@@ -73,9 +73,12 @@ class Sqlite:
     def take_turns(self, _connection: Connection, _name: str) -> None:
         """BEGIN IMMEDIATE lets one writer in at a time."""
 
-    def insert_new(self, table: Table) -> Insert:
-        """Return an insert that passes over rows whose primary key is there."""
-        return sqlite.insert(table).on_conflict_do_nothing()
+    def insert_new(
+        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], name: str
+    ) -> set[str]:
+        """Insert row by row: RETURNING is younger than some of the libraries that are in use."""
+        insert = sqlite.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        return {str(row[name]) for row in rows if connection.execute(insert, row).rowcount == 1}
 
     def by_bytes(self, column: ColumnElement[str]) -> ColumnElement[str]:
         """Compares text by its bytes as it is."""
