@@ -97,6 +97,12 @@ class DiskFullError(StorageError):
     """No space is left where the ledger or the blobs lie: no new work is started until there is."""
 
 
+class StorageLostError(StorageError):
+    """The server that keeps the ledger or the blobs can't be reached now; the same call may work later."""
+
+    exit_code = ExitCode.PARTIAL
+
+
 class WorkerError(SwequarryError):
     """Worker processes can't be started or die before they take an item."""
 

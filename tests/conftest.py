@@ -5,7 +5,8 @@ folder (marker `data`): any other skip fails the run.
 """
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -67,3 +68,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped though SWEQUARRY_REQUIRE is set")
         for line in _skipped:
             terminalreporter.line(line)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[object]:
+    """Run a Postgres server of its own for this process's tests, started when it is first asked for."""
+    from postgres_server import PostgresServer
+
+    server = PostgresServer.make()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return where a new ledger may be made: a path, or the URL of an empty database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.sqlite")
+    return str(request.getfixturevalue("postgres").database())

@@ -109,6 +109,7 @@ COMMANDS: Final = {
         "Write the fingerprints of a benchmark: hashes by which its items are recognised, and no text.",
     ),
     "gc": ("output_commands", "Delete blobs that nothing in the ledger names."),
+    "ledger": ("ledger_commands", "Copy the ledger between SQLite and Postgres."),
     "doctor": ("doctor", "Check git, sandboxes, interpreters and disk; exit code 5 if no sandbox can run."),
     "images": ("images", "Make, push and remove what sandboxes start from: images and stored worlds."),
 }

@@ -12,9 +12,11 @@ from swequarry.cli.options import Item, Json, Quiet, Workspace_
 from swequarry.cli.run_commands import run_and_publish
 from swequarry.cli.seal_text import seal_lines
 from swequarry.cli.settings import with_changes
+from swequarry.cli.watching import show_counts
 from swequarry.cli.workspace import open_workspace
 from swequarry.config import parse_settings
 from swequarry.errors import ExitCode
+from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.queries import attempts_of
 from swequarry.pipeline.publish import read_run
 from swequarry.pipeline.reasons import Explanation, explain, find_task, say_checks
@@ -29,8 +31,27 @@ group = command_group()
 
 
 @group.command()
-def status(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
-    """Show how far the newest run is: funnel, reasons, yield by repository."""
+def status(
+    *,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Only the counts, again when they change, until the run ends.")
+    ] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="With --watch: seconds between looks.")] = 2.0,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Only the counts, from `postgresql://HOST/DATABASE`, without a workspace."),
+    ] = None,
+    workspace: Workspace_ = None,
+    as_json: Json = False,
+) -> int:
+    """Show how far the newest run is: funnel, reasons, yield by repository.
+
+    Example: `swequarry status --watch --ledger postgresql://quarry@db/quarry`
+    """
+    if watch or ledger is not None:
+        opened = Ledger.open(ledger, create=False) if ledger else open_workspace(workspace).ledger
+        show_counts(opened, every_s=every if watch else None, as_json=as_json)
+        return ExitCode.OK
     data = read_run(open_workspace(workspace))
     counts = ends(data)
     if as_json:

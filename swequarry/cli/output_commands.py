@@ -24,6 +24,7 @@ from swequarry.export.manifest import MANIFEST
 from swequarry.export.push import plan_push
 from swequarry.export.push import push as send
 from swequarry.export.releases.deprecated import choose_deprecated, read_deprecated
+from swequarry.ledger.blobs import BlobStore
 from swequarry.ledger.gc import collect
 from swequarry.pipeline.publish import export_run, report_of
 from swequarry.pipeline.reporting import last_run, tasks_of
@@ -186,6 +187,11 @@ def schema(
 def gc(*, workspace: Workspace_ = None, as_json: Json = False) -> int:
     """Delete blobs that nothing in the ledger names."""
     opened = open_workspace(workspace)
+    if not isinstance(opened.blobs, BlobStore):
+        raise UsageError(
+            "these blobs are in an object store, which is never listed: let its own rules delete what is "
+            "old, once no workspace needs it"
+        )
     done = collect(opened.ledger, opened.blobs)
     told = {"deleted": done.deleted, "freed_bytes": done.freed_bytes, "kept": done.named + done.young}
     if as_json:

@@ -9,9 +9,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from swequarry.errors import DiskFullError, StorageError
 from swequarry.records import BlobHash, sha256_hex
+
+
+class Blobs(Protocol):
+    """Bytes by their hash, wherever they lie. Safe for several threads, processes and machines at once."""
+
+    def put(self, data: bytes) -> BlobHash:
+        """Store bytes, once, and return their hash.
+
+        Raises:
+            DiskFullError: no space is left.
+            StorageError: they can't be stored.
+        """
+
+    def get(self, name: BlobHash) -> bytes:
+        """Return the bytes of a blob, verified.
+
+        Raises:
+            StorageError: the blob is missing, unreadable, or its bytes don't have its hash.
+        """
+
+    def has(self, name: BlobHash) -> bool:
+        """Whether a blob is stored (its bytes aren't verified)."""
+
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -36,6 +60,13 @@ def _storage_errors(action: str, path: Path) -> Iterator[None]:
                 f"can't {action} {path}: no space left; free some or move the workspace, then run again"
             ) from error
         raise StorageError(f"can't {action} {path}: {error.strerror or error}") from error
+
+
+def place_of(name: BlobHash) -> str:
+    """Return the relative path of a blob in any store, `ab/cdef...`; refuses what isn't a hash."""
+    if not _NAME.fullmatch(name):
+        raise StorageError(f"{name!r} isn't the hash of a blob (64 lower-case hex digits)")
+    return f"{name[:2]}/{name[2:]}"
 
 
 def _sync_folder(folder: Path) -> None:
@@ -145,9 +176,7 @@ class BlobStore:
 
     def path_of(self, name: BlobHash) -> Path:
         """Return where a blob lies; refuses what isn't a hash, so that no name leaves the root."""
-        if not _NAME.fullmatch(name):
-            raise StorageError(f"{name!r} isn't the hash of a blob (64 lower-case hex digits)")
-        return self.root / name[:2] / name[2:]
+        return self.root / place_of(name)
 
     def _write(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from sqlalchemy import insert, select
 
 from swequarry.ledger.ledger import Ledger
+from swequarry.ledger.steady import steady
 from swequarry.ledger.tables import labels
 from swequarry.records import BlobHash
 
@@ -60,6 +61,7 @@ def add_label(ledger: Ledger, label: Label) -> None:
         connection.execute(insert(labels).values(row))
 
 
+@steady
 def labels_of(ledger: Ledger, item: str | None = None) -> tuple[Label, ...]:
     """Return all labels, or those of an item, oldest first.
 

@@ -2,7 +2,8 @@
 
 A result is stored under its StageKey in one transaction, together with its items and the end of the attempt
 that made it: killed at any moment, the ledger has all of it or nothing. The first result of a key stays,
-so that two workers on one item can't disagree.
+so that two workers on one item can't disagree. Where a server keeps the ledger, every call waits for one that
+is away, and may happen twice without harm.
 """
 
 import json
@@ -31,9 +32,10 @@ from swequarry.ledger.leases import Leases
 from swequarry.ledger.migrate import bring_up_to_date
 from swequarry.ledger.process import ProcessMark, own_mark
 from swequarry.ledger.runs import CANDIDATES, Ending, Run
+from swequarry.ledger.steady import steady
 from swequarry.ledger.tables import endings, items, results, runs, selections
 from swequarry.outcome import Failed
-from swequarry.records import BlobHash, canonical_json
+from swequarry.records import BlobHash, ContentHash, canonical_json
 
 
 def _outcome_row(outcome: StoredOutcome) -> dict[str, str]:
@@ -68,7 +70,7 @@ class Ledger:
             StorageError: it is newer than this program, isn't a ledger, or can't be used.
         """
         database = connect(location, create=create)
-        bring_up_to_date(database)
+        bring_up_to_date(database, create=create)
         return cls(database, clock)
 
     def close(self) -> None:
@@ -83,19 +85,26 @@ class Ledger:
     @property
     def leases(self) -> Leases:
         """The leases kept in this ledger."""
-        return Leases(self.database, self.clock)
+        return Leases(self.database, self.clock, always=self.clock is not time.time)
 
     # --- results ---------------------------------------------------------------------------------------
 
+    @steady
     def result(self, key: StageKey) -> tuple[StoredOutcome, ...] | None:
         """Return the outcomes stored under a key, in the stage's order; None if there is no result yet.
 
         Raises:
             StorageError: the ledger can't be read.
         """
-        with self.database.read() as connection:
-            return _stored(connection, key.digest())
+        return self.result_of(key.digest())
 
+    @steady
+    def result_of(self, digest: ContentHash) -> tuple[StoredOutcome, ...] | None:
+        """Return the outcomes stored under the digest of a key; see `result`."""
+        with self.database.read() as connection:
+            return _stored(connection, digest)
+
+    @steady
     def record(
         self,
         key: StageKey,
@@ -117,6 +126,7 @@ class Ledger:
         if len({row["item"] for row in rows}) != len(rows):
             raise ValueError(f"stage {key.stage} named an item twice; every item ends once")
         with self.database.write() as connection:
+            self.database.kind.take_turns(connection, key.digest())
             kept = _stored(connection, key.digest())
             if kept is None or (first_failure(kept) and not first_failure(outcomes)):
                 _insert_result(connection, key, rows, retryable=_retryable(outcomes))
@@ -126,6 +136,7 @@ class Ledger:
                 attempt_rows.finish(connection, attempt, end, self.clock())
         return kept
 
+    @steady
     def reopen_failed(self, *, also_final: bool = False, only: Collection[str] | None = None) -> int:
         """Give failed items a fresh bound of attempts; return how many results were reopened.
 
@@ -145,6 +156,7 @@ class Ledger:
             self.leases.pardon(only)
         return len(keys)
 
+    @steady
     def forget(self, blob: BlobHash) -> int:
         """Delete the results that name a lost or damaged blob: they are made again. Return how many."""
         with self.database.write() as connection:
@@ -156,26 +168,31 @@ class Ledger:
 
     # --- attempts --------------------------------------------------------------------------------------
 
+    @steady
     def begin_attempt(self, key: StageKey, item: str) -> int:
         """Write down that this process starts on a key; return the attempt's number."""
         with self.database.write() as connection:
             return attempt_rows.start(connection, key, item, self.process, self.clock())
 
+    @steady
     def end_attempt(self, number: int, end: AttemptEnd) -> None:
         """End an attempt that gave no result."""
         with self.database.write() as connection:
             attempt_rows.finish(connection, number, end, self.clock())
 
+    @steady
     def attempts(self, key: StageKey) -> tuple[Attempt, ...]:
         """Return all tries of a key, oldest first."""
         with self.database.read() as connection:
             return attempt_rows.of_key(connection, key)
 
+    @steady
     def failures(self, key: StageKey) -> int:
         """Return how many tries of a key failed since the last reset."""
         with self.database.read() as connection:
             return attempt_rows.failures(connection, key)
 
+    @steady
     def close_attempts_of(self, mark: ProcessMark, end: AttemptEnd) -> tuple[Attempt, ...]:
         """End the open attempts of a process that is dead; return them as they were."""
         with self.database.write() as connection:
@@ -184,6 +201,7 @@ class Ledger:
                 attempt_rows.finish(connection, attempt.number, end, self.clock())
         return found
 
+    @steady
     def close_orphans(self) -> int:
         """End the open attempts of dead processes of this machine; return how many."""
         with self.database.write() as connection:
@@ -195,6 +213,7 @@ class Ledger:
 
     # --- runs ------------------------------------------------------------------------------------------
 
+    @steady
     def save_run(self, settings: Mapping[str, Any], selection: Sequence[str] = ()) -> int:
         """Store a run with its resolved settings and the items it starts with; return its number."""
         with self.database.write() as connection:
@@ -210,11 +229,13 @@ class Ledger:
             _insert_selection(connection, int(primary_key[0]), CANDIDATES, selection)
         return int(primary_key[0])
 
+    @steady
     def end_run(self, run: int) -> None:
         """Write down that a run came to its end."""
         with self.database.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run).values(ended_at=self.clock()))
 
+    @steady
     def runs(self) -> tuple[Run, ...]:
         """Return all runs, oldest first."""
         with self.database.read() as connection:
@@ -228,12 +249,15 @@ class Ledger:
                 for row in connection.execute(select(runs).order_by(runs.c.id))
             )
 
+    @steady
     def save_selection(self, run: int, selection: Sequence[str], name: str = CANDIDATES) -> None:
         """Store a named, ordered set of items of a run; replaces one of the same name."""
         with self.database.write() as connection:
+            self.database.kind.take_turns(connection, f"selection {run} {name}")
             connection.execute(delete(selections).where(selections.c.run == run, selections.c.name == name))
             _insert_selection(connection, run, name, selection)
 
+    @steady
     def selection(self, run: int, name: str = CANDIDATES) -> tuple[str, ...]:
         """Return the items of a selection in their order."""
         query = (
@@ -244,15 +268,19 @@ class Ledger:
         with self.database.read() as connection:
             return tuple(connection.scalars(query))
 
+    @steady
     def settle(self, run: int, stage: str, outcome: StoredOutcome) -> None:
         """Write down how an item of a run ended; a later ending replaces an earlier one."""
         with self.database.write() as connection:
+            self.database.kind.take_turns(connection, f"ending {run} {outcome.item}")
             connection.execute(delete(endings).where(endings.c.run == run, endings.c.item == outcome.item))
             connection.execute(insert(endings).values(run=run, stage=stage, **_outcome_row(outcome)))
 
+    @steady
     def endings(self, run: int) -> tuple[Ending, ...]:
         """Return how the items of a run ended, in the order of their keys."""
-        query = select(endings).where(endings.c.run == run).order_by(endings.c.item)
+        by_key = self.database.kind.by_bytes(endings.c.item)
+        query = select(endings).where(endings.c.run == run).order_by(by_key)
         with self.database.read() as connection:
             return tuple(
                 Ending(item=row.item, stage=row.stage, outcome=outcome_from_json(json.loads(row.outcome)))

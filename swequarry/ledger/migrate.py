@@ -5,12 +5,12 @@ from pathlib import Path
 import sqlalchemy
 from sqlalchemy import Connection
 
-from swequarry.errors import StorageError
+from swequarry.errors import InputError, StorageError
 from swequarry.ledger.database import Database, dialect_options
 from swequarry.ledger.tables import metadata
 
 FOLDER = Path(__file__).parent / "migrations"
-REVISIONS: tuple[str, ...] = ("0001", "0002")
+REVISIONS: tuple[str, ...] = ("0001", "0002", "0003")
 """All revisions, oldest first; alembic's chain in `migrations/versions` (a test compares the two)."""
 
 
@@ -47,18 +47,25 @@ def _upgrade(connection: Connection, database: Database) -> None:
     command.upgrade(config, "head")
 
 
-def bring_up_to_date(database: Database) -> None:
+def bring_up_to_date(database: Database, *, create: bool = True) -> None:
     """Create or migrate the tables in one transaction; several processes may do it at once.
 
     Raises:
+        InputError: the database is empty and `create` is off.
         StorageError: the ledger is newer than this program, isn't a ledger, or can't be written.
     """
+    if database.is_server:  # thousands of workers open it: they needn't queue up
+        with database.read() as connection:
+            if _revision(connection) == REVISIONS[-1]:
+                return
     with database.alone():
         with database.read() as connection:
             revision = _revision(connection)
         _check(revision, database.label)
         if revision == REVISIONS[-1]:
             return
-        database.prefer_wal()
+        if revision is None and not create and database.is_server:
+            raise InputError(f"no ledger is at {database.label}; name that of an earlier run, or run first")
+        database.prepare()
         with database.write() as connection:
             _upgrade(connection, database)

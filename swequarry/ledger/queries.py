@@ -10,6 +10,7 @@ from swequarry.ledger.attempts import Attempt, all_of_items
 from swequarry.ledger.keys import outcome_from_json
 from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.runs import Ending
+from swequarry.ledger.steady import steady
 from swequarry.ledger.tables import attempts, endings, items, results
 from swequarry.outcome import Accepted
 
@@ -17,6 +18,7 @@ _CHUNK = 500
 """Bound on the parameters of one query; SQLite allows 999 in old builds."""
 
 
+@steady
 def attempts_of(ledger: Ledger, names: Sequence[str]) -> tuple[Attempt, ...]:
     """Return all tries of some items at any stage, oldest first.
 
@@ -30,6 +32,7 @@ def attempts_of(ledger: Ledger, names: Sequence[str]) -> tuple[Attempt, ...]:
     return tuple(sorted(found, key=lambda attempt: attempt.number))
 
 
+@steady
 def ending_of(ledger: Ledger, run: int, item: str) -> Ending | None:
     """Return how an item of a run ended; None while it is on its way.
 
@@ -44,6 +47,7 @@ def ending_of(ledger: Ledger, run: int, item: str) -> Ending | None:
     return Ending(item=row.item, stage=row.stage, outcome=outcome_from_json(json.loads(row.outcome)))
 
 
+@steady
 def count_attempts(ledger: Ledger) -> int:
     """Return how many tries of all stages there ever were."""
     with ledger.database.read() as connection:

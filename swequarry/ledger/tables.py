@@ -92,7 +92,7 @@ attempts = Table(
     Column("status", String(16), nullable=False, index=True),
     Column("counted", Boolean, nullable=False),
     Column("started_at", Float, nullable=False),
-    Column("ended_at", Float),
+    Column("ended_at", Float, index=True),
     Column("host", EscapedText, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("birth", Text, nullable=False),

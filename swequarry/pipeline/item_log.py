@@ -1,6 +1,7 @@
 """One log file per item: `logs/<item>.log`, appended to by every attempt, whichever process makes it."""
 
 import logging
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,3 +52,13 @@ def item_log(logs: Path | None, item: str) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         handler.close()
+
+
+def last_lines(logs: Path, item: str, count: int = 20, most_bytes: int = 8192) -> tuple[str, ...]:
+    """Return the end of an item's log, for who wants to know what it was at; empty if it can't be read."""
+    try:
+        with log_path(logs, item).open("rb") as handle:
+            handle.seek(max(0, handle.seek(0, os.SEEK_END) - most_bytes))
+            return tuple(handle.read().decode("utf-8", "replace").splitlines()[-count:])
+    except OSError:
+        return ()

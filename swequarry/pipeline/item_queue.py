@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -96,13 +96,14 @@ def ignore_progress(_event: ItemEvent) -> None:
     """Tell nobody."""
 
 
-def poison(deaths: int, how: str = "") -> Failed:
-    """Return the failure of an item that took its workers down."""
-    last = f", the last by {how}" if how else ""
+def poison(deaths: int, hows: Sequence[str] = ()) -> Failed:
+    """Return the failure of an item that took its workers down; `hows` are of the deaths that were seen."""
+    last = f", the last by {hows[-1]}" if hows else ""
     return Failed(
         boundary=Boundary.WORKER,
         message=f"poison: {deaths} workers died on it{last}; `swequarry retry` tries it again",
         retryable=False,
+        evidence=tuple(f"death {number}: {how}" for number, how in enumerate(hows, start=1)),
     )
 
 
@@ -141,31 +142,59 @@ class ItemQueue:
 
     def lease(self, mark: ProcessMark) -> str | None:
         """Return the next item that may start now, leased to a process; None if there is none."""
+        taken = self.lease_many((mark,))
+        return taken[0][1] if taken else None
+
+    def lease_many(self, marks: Sequence[ProcessMark]) -> list[tuple[ProcessMark, str]]:
+        """Return the next items that may start now, each leased to one of these processes."""
         now = time.monotonic()
         for item in [item for item, due in self._later.items() if due <= now]:
             del self._later[item]
             self._ready.append(item)
-        while self._ready:
-            item = self._ready.popleft()
-            if not self._let_in(item):
-                continue
-            match self._acquire(item, mark):
-                case LeaseState.TAKEN:
+        taken: list[tuple[ProcessMark, str]] = []
+        free = deque(marks)
+        while free and (asked := self._let_some_in(len(free))):
+            wanted = {item: free.popleft() for item in asked}
+            states = self._acquire(wanted)
+            if states is None:
+                self._ready.extendleft(reversed(asked))
+                return taken
+            for item, mark in wanted.items():
+                if states[item] is LeaseState.TAKEN:
                     self._held.discard(item)
-                    return item
-                case LeaseState.HELD:
+                    taken.append((mark, item))
+                    continue
+                free.append(mark)
+                if states[item] is LeaseState.HELD:
                     self._wait_for(item, now + _HELD_POLL_S)
-                case LeaseState.POISON:
+                else:
                     self.fail(item, poison(self.max_deaths))
-                case None:
-                    self._ready.appendleft(item)
-                    return None
-        return None
+        return taken
+
+    def _let_some_in(self, count: int) -> list[str]:
+        """Take the next items that may start now off the queue, no more than `count`."""
+        found: list[str] = []
+        while self._ready and len(found) < count:
+            item = self._ready.popleft()
+            if self._let_in(item):
+                found.append(item)
+        return found
 
     def finished(self, finished: Finished, mark: ProcessMark) -> None:
         """Note how an item ended, or that it wants another go."""
+        self.finished_many(((finished, mark),))
+
+    def finished_many(self, ended: Sequence[tuple[Finished, ProcessMark]]) -> None:
+        """Note how some items ended; their leases go back together."""
+        for again in (False, True):
+            given = [(one.item, mark) for one, mark in ended if (one.status is ItemStatus.AGAIN) is again]
+            if given:
+                self._give_back(given, finished=not again)
+        for one, _ in ended:
+            self._note(one)
+
+    def _note(self, finished: Finished) -> None:
         item = finished.item
-        self.give_back(item, mark, finished=finished.status is not ItemStatus.AGAIN)
         if finished.disk_full and finished.failed is not None:
             self.halt(finished.failed.message)
         if finished.failed is not None:
@@ -200,10 +229,14 @@ class ItemQueue:
 
     def give_back(self, item: str, mark: ProcessMark, *, finished: bool) -> None:
         """Return a lease; one that can't be returned ends with its process."""
+        self._give_back(((item, mark),), finished=finished)
+
+    def _give_back(self, given: Sequence[tuple[str, ProcessMark]], *, finished: bool) -> None:
         try:
-            self.ledger.leases.release(self.scope, item, mark, finished=finished)
+            self.ledger.leases.release_many(self.scope, given, finished=finished)
         except StorageError as error:
-            _LOG.warning("the lease on %s can't be returned: %s", item, error)
+            names = ", ".join(item for item, _ in given)
+            _LOG.warning("the lease on %s can't be returned: %s", names, error)
 
     def tell(self, item: str, status: ItemStatus, failed: Failed | None = None) -> None:
         """Report progress to the caller."""
@@ -240,10 +273,10 @@ class ItemQueue:
         self._ready.extendleft(reversed(self._gated))
         self._gated.clear()
 
-    def _acquire(self, item: str, mark: ProcessMark) -> LeaseState | None:
+    def _acquire(self, wanted: Mapping[str, ProcessMark]) -> dict[str, LeaseState] | None:
         try:
-            return self.ledger.leases.acquire(
-                self.scope, item, mark, lease_s=self.lease_s, max_deaths=self.max_deaths
+            return self.ledger.leases.acquire_many(
+                self.scope, wanted, lease_s=self.lease_s, max_deaths=self.max_deaths
             )
         except DiskFullError as error:
             self.halt(str(error))

@@ -258,12 +258,45 @@ def _line(settings_json: str) -> Line:
 
 
 def settings_text(settings: Settings) -> str:
-    """Return settings as text that crosses into a worker process."""
-    return json.dumps(settings.model_dump(mode="json"), sort_keys=True)
+    """Return settings as text that crosses into a worker process, wherever that stands."""
+    here = settings.model_copy(update={"workspace": settings.workspace.absolute()})
+    return json.dumps(here.model_dump(mode="json"), sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCheck:
+    """Says what a machine lacks that the driver's has: a candidate must end in the same way on both."""
+
+    settings_json: str
+    interpreters: tuple[str, ...]
+
+    @classmethod
+    def of(cls, house: House) -> "MachineCheck":
+        """Return what to ask of other machines, going by this one."""
+        return cls(settings_text(house.settings), _minors(house))
+
+    def __call__(self) -> tuple[str, ...]:
+        """Return what is missing here; empty where the work can be done."""
+        house = _line(self.settings_json).house
+        missing = house.backend.probe()
+        if missing:
+            return missing
+        lacking = [version for version in self.interpreters if version not in _minors(house)]
+        return (f"it lacks Python {', '.join(lacking)}, which the driver's machine has",) if lacking else ()
+
+
+def _minors(house: House) -> tuple[str, ...]:
+    """Return the versions `3.9` of the interpreters that sandboxes have here."""
+    return tuple(sorted({".".join(one.version.split(".")[:2]) for one in house.backend.interpreters()}))
 
 
 def _status(result: StageResult) -> ItemStatus:
     return ItemStatus.DONE if result.final else ItemStatus.AGAIN
+
+
+def mined_name(unit: str) -> str:
+    """Return the name of the selection that holds the key under which a unit's result lies."""
+    return f"mined {unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +304,32 @@ class MineWork:
     """Mines one unit in a worker; the result lies in the ledger."""
 
     settings_json: str
+    run: int
     units: Mapping[str, MineUnit]
 
     def __call__(self, item: str) -> ItemStatus:
         """Run stage `mine` for the unit of this key."""
         line = _line(self.settings_json)
         try:
-            return _status(line.mine(self.units[item]))
+            result = line.mine(self.units[item])
         finally:
             line.house.locator.clones.release()
+        if result.final:
+            # Who reads it may have no clone of this repository, and so can't tell under which key it lies.
+            line.house.workspace.ledger.save_selection(self.run, [result.key.digest()], mined_name(item))
+        return _status(result)
+
+    def bare(self) -> "MineWork":
+        """Return it without units; see `Portioned`."""
+        return replace(self, units={})
+
+    def portion(self, item: str) -> MineUnit:
+        """Return the unit of a key."""
+        return self.units[item]
+
+    def given(self, item: str, portion: MineUnit) -> "MineWork":
+        """Return it with one unit."""
+        return replace(self, units={item: portion})
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,3 +355,15 @@ class CandidateWork:
         if ended.final:
             workspace.ledger.settle(self.run, ended.stage, ended.outcome)
         return ended.status
+
+    def bare(self) -> "CandidateWork":
+        """Return it without candidates; see `Portioned`."""
+        return replace(self, candidates={})
+
+    def portion(self, item: str) -> BlobHash:
+        """Return the blob of a candidate."""
+        return self.candidates[item]
+
+    def given(self, item: str, portion: BlobHash) -> "CandidateWork":
+        """Return it with one candidate."""
+        return replace(self, candidates={item: portion})

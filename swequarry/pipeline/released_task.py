@@ -18,7 +18,7 @@ from swequarry.export.formats import exporter_of
 from swequarry.export.releases.read import Dataset
 from swequarry.export.selection import RECORDS
 from swequarry.ledger.attempts import AttemptStatus
-from swequarry.ledger.blobs import BlobStore
+from swequarry.ledger.blobs import Blobs
 from swequarry.ledger.queries import accepted_of_stage, attempts_of
 from swequarry.pipeline.stages.environment import environment_world
 from swequarry.pipeline.stages.grading import grading_room
@@ -45,7 +45,7 @@ print(json.dumps({"python": platform.python_version(), "packages": found}))
 """
 
 
-def supply_blobs(dataset: Dataset, blobs: BlobStore) -> None:
+def supply_blobs(dataset: Dataset, blobs: Blobs) -> None:
     """Put what the release holds of patches and locks where a workspace lacks it.
 
     Raises:

@@ -12,13 +12,14 @@ from swequarry.ledger.keys import StoredOutcome
 from swequarry.ledger.queries import attempts_of
 from swequarry.ledger.runs import Account, balance
 from swequarry.outcome import Accepted
-from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, RunReport, run_local
+from swequarry.pipeline.executor import ItemEvent, RunReport, run_items
 from swequarry.pipeline.item_queue import Gate
-from swequarry.pipeline.line import CandidateWork, Line, MineWork, settings_text
+from swequarry.pipeline.line import CandidateWork, Line, MineWork, mined_name, settings_text
+from swequarry.pipeline.placing import executor_options
 from swequarry.pipeline.spending import SpendingGate
 from swequarry.pipeline.stages.house import House
 from swequarry.pipeline.workspace import Workspace
-from swequarry.records import BlobHash, Candidate, canonical_json
+from swequarry.records import BlobHash, Candidate, ContentHash, canonical_json
 
 MINE = "mine"
 Watch: TypeAlias = Callable[[str, ItemEvent], None]
@@ -113,7 +114,7 @@ class _Run:
 
     def mine(self, units: Mapping[str, MineUnit]) -> RunReport:
         """Mine all units, by workers; the results lie in the ledger."""
-        work = MineWork(settings_text(self.house.settings), dict(units))
+        work = MineWork(settings_text(self.house.settings), self.number, dict(units))
         return self._execute(MINE, tuple(units), work)
 
     def outcomes(self, units: Mapping[str, MineUnit], mined: RunReport) -> list[StoredOutcome]:
@@ -124,8 +125,13 @@ class _Run:
             if key in mined.failures:
                 found.append(StoredOutcome(item=key, outcome=mined.failures[key]))
             else:
-                found.extend(line.mine(unit).outcomes)
+                found.extend(self._mined(key) or line.mine(unit).outcomes)
         return self._one_of_each_change(found)
+
+    def _mined(self, unit: str) -> tuple[StoredOutcome, ...]:
+        ledger = self.house.workspace.ledger
+        digests = ledger.selection(self.number, mined_name(unit))
+        return (ledger.result_of(ContentHash(digests[0])) if digests else None) or ()
 
     def _one_of_each_change(self, outcomes: list[StoredOutcome]) -> list[StoredOutcome]:
         """Reject backports and second tries; a function of the set alone, so it is made anew by each run."""
@@ -160,11 +166,9 @@ class _Run:
     def _execute(
         self, phase: str, items: Sequence[str], work: MineWork | CandidateWork, gate: Gate | None = None
     ) -> RunReport:
-        options = ExecutorOptions(
-            workers=self.house.settings.workers, scope=phase, logs=self.house.workspace.logs
-        )
+        options = executor_options(self.house, phase)
         ledger = self.house.workspace.ledger
-        return run_local(
+        return run_items(
             items, work, ledger, options, on_progress=lambda event: self.watch(phase, event), gate=gate
         )
 

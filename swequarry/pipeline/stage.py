@@ -22,9 +22,10 @@ from swequarry.errors import (
     SandboxError,
     SourceError,
     StorageError,
+    StorageLostError,
 )
 from swequarry.ledger.attempts import AttemptEnd, AttemptStatus
-from swequarry.ledger.blobs import BlobStore, is_disk_full
+from swequarry.ledger.blobs import Blobs, is_disk_full
 from swequarry.ledger.keys import StageKey, StoredOutcome, first_failure, outcome_to_json
 from swequarry.ledger.ledger import Ledger
 from swequarry.outcome import Boundary, Failed
@@ -48,7 +49,7 @@ class StageItem(Generic[T_co]):
 class StageContext:
     """What a stage may use beside its item. `observe` is for what two runs needn't agree on."""
 
-    blobs: BlobStore
+    blobs: Blobs
     log: logging.Logger
     observed: dict[str, Any] = field(default_factory=dict)
 
@@ -115,7 +116,7 @@ def failure_of(error: Exception) -> Failed:
 
 
 def run_stage(
-    stage: Stage[T], item: StageItem[T], ledger: Ledger, blobs: BlobStore, *, max_attempts: int
+    stage: Stage[T], item: StageItem[T], ledger: Ledger, blobs: Blobs, *, max_attempts: int
 ) -> StageResult:
     """Return the stored result, or run the stage once and store what is final.
 
@@ -124,6 +125,7 @@ def run_stage(
 
     Raises:
         DiskFullError: no space is left; nothing is stored, and the attempt doesn't count.
+        StorageLostError: the server of ledger or blobs stays away; the same holds.
         StorageError: the ledger can't be used.
     """
     key = StageKey(
@@ -138,7 +140,7 @@ def run_stage(
     return _Attempt(ledger, blobs, key, item.key, max_attempts).make(stage, item)
 
 
-def _best_effort_log(blobs: BlobStore, text: str) -> BlobHash | None:
+def _best_effort_log(blobs: Blobs, text: str) -> BlobHash | None:
     try:
         return blobs.put(text.encode("utf-8", "backslashreplace"))
     except StorageError:
@@ -148,7 +150,7 @@ def _best_effort_log(blobs: BlobStore, text: str) -> BlobHash | None:
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     ledger: Ledger
-    blobs: BlobStore
+    blobs: Blobs
     key: StageKey
     item: str
     max_attempts: int
@@ -168,6 +170,9 @@ class _Attempt:
                 raise DiskFullError(
                     f"no space left while {stage.name} worked on {self.item}: {error}"
                 ) from error
+            if isinstance(error, StorageLostError):
+                self._stop(number, str(error))
+                raise
             log.exception("stage %s broke on %s", stage.name, self.item)
             crash = _best_effort_log(self.blobs, traceback.format_exc())
             outcomes = (StoredOutcome(item=self.item, outcome=failure_of(error)),)

@@ -17,9 +17,9 @@ from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from swequarry.errors import StorageError
+from swequarry.errors import StorageError, StorageLostError
 from swequarry.ledger.blobs import is_disk_full
 from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.process import ProcessMark
@@ -28,6 +28,8 @@ from swequarry.pipeline.item_log import item_log
 from swequarry.pipeline.stage import failure_of
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
+HEARTBEATS = 3
+"""How often a lease is renewed while it lasts."""
 _LOG = logging.getLogger("swequarry.worker")
 
 
@@ -45,6 +47,20 @@ class ItemStatus(StrEnum):
 
 Work: TypeAlias = Callable[[str], ItemStatus | None]
 """What to do with an item. Returns how it ended (None: done); a function that can be pickled."""
+
+
+@runtime_checkable
+class Portioned(Protocol):
+    """Work that knows something of each item: a worker is told that with the item, not all at its start."""
+
+    def bare(self) -> Work:
+        """Return the work without what it knows of items."""
+
+    def portion(self, item: str) -> object:
+        """Return what it knows of an item; can be pickled."""
+
+    def given(self, item: str, portion: Any) -> Work:
+        """Return this work, knowing an item's portion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +98,9 @@ def run_item(work: Work, item: str, logs: Path | None) -> Finished:
         with item_log(logs, item):
             try:
                 return Finished(item=item, status=work(item) or ItemStatus.DONE)
+            except StorageLostError as error:  # says nothing about the item
+                _LOG.warning("%s waits: %s", item, error)
+                return Finished(item=item, status=ItemStatus.AGAIN)
             except Exception as error:  # noqa: BLE001 - whatever it was, it is one item's failure
                 _LOG.exception("work on %s broke", item)
                 return _failure(item, error)
@@ -101,7 +120,7 @@ def heartbeat(ledger: Ledger, scope: str, item: str, lease_s: float) -> Iterator
     ended = threading.Event()
 
     def beat() -> None:
-        while not ended.wait(lease_s / 3):
+        while not ended.wait(lease_s / HEARTBEATS):
             try:
                 if not ledger.leases.renew(scope, item, ledger.process, lease_s=lease_s):
                     _LOG.warning("the lease on %s was taken over; the first result stays", item)
@@ -157,15 +176,17 @@ def serve(connection: Connection, setup: WorkerSetup) -> None:
     ledger = Ledger.open(setup.ledger)
     with suppress(BrokenPipeError):  # the driver closed its end: it needs no more
         connection.send(Ready(mark=ledger.process))
-        while (item := _receive(connection)) is not None:
+        while (order := _receive(connection)) is not None:
+            item, portion = order
+            work = setup.work.given(item, portion) if isinstance(setup.work, Portioned) else setup.work
             with heartbeat(ledger, setup.scope, item, setup.lease_s):
-                finished = run_item(setup.work, item, setup.logs)
+                finished = run_item(work, item, setup.logs)
             connection.send(finished)
 
 
-def _receive(connection: Connection) -> str | None:
+def _receive(connection: Connection) -> tuple[str, object] | None:
     try:
-        item: Any = connection.recv()
+        order: tuple[str, object] | None = connection.recv()
     except (EOFError, OSError):
         return None
-    return None if item is None else str(item)
+    return order

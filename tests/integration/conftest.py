@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from needs import skip_or_fail
 
 from swequarry.config import SandboxSettings
 from swequarry.delta import TreeDelta
@@ -27,16 +28,6 @@ from swequarry.sandbox.docker_engine import LABEL_STORE, DockerEngine
 
 leave_none_ignored()  # as a worker does: these tests may be run under nohup
 QUICK = Limits(wall_s=60, disk_bytes=64 << 20, tmp_bytes=64 << 20, memory_bytes=1 << 30, processes=200)
-
-
-def required(what: str) -> bool:
-    return what in os.environ.get("SWEQUARRY_REQUIRE", "").split(",")
-
-
-def skip_or_fail(what: str, reason: str) -> None:
-    if required(what):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def docker_base_image() -> str:

@@ -19,15 +19,33 @@ import sqlalchemy
 from swequarry.ledger.blobs import BlobStore
 from swequarry.ledger.keys import StoredOutcome, StoredValue, outcome_from_json
 from swequarry.ledger.ledger import Ledger
-from swequarry.ledger.tables import items, results
+from swequarry.ledger.tables import attempts, items, results
 from swequarry.outcome import Accepted, Boundary, Failed, RejectCode, Rejected
-from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, ItemStatus, RunReport, run_local
+from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, ItemStatus, RunReport, run_items
 from swequarry.pipeline.stage import Stage, StageContext, StageItem, run_stage
 from swequarry.records import ContentHash, sha256_hex
 
 
 def open_ledger(root: Path) -> Ledger:
-    return Ledger.open(root / "ledger.sqlite")
+    """Open the ledger of a folder: a file in it, or where its `ledger.url` says."""
+    named = root / "ledger.url"
+    return _open(named.read_text()) if named.exists() else Ledger.open(root / "ledger.sqlite")
+
+
+@functools.cache
+def _open(location: str) -> Ledger:
+    return Ledger.open(location)
+
+
+def workers_of(root: Path, item: str) -> set[int]:
+    """Return the processes that tried an item."""
+    with open_ledger(root).database.read() as connection:
+        return set(connection.scalars(sqlalchemy.select(attempts.c.pid).where(attempts.c.item == item)))
+
+
+def lacking() -> tuple[str, ...]:
+    """Be a machine that can't do the work."""
+    return ("no bubblewrap here",)
 
 
 def note(root: Path, text: str) -> None:
@@ -193,7 +211,7 @@ def outcomes(root: Path, item: str) -> list[StoredValue]:
 
 def run(root: Path, names: Sequence[str], seconds: float, options: ExecutorOptions, **more: Any) -> RunReport:
     work = functools.partial(two_stages, root, seconds)
-    return run_local(names, work, open_ledger(root), options, **more)
+    return run_items(names, work, open_ledger(root), options, **more)
 
 
 def full_disk(root: Path) -> None:
@@ -206,12 +224,12 @@ def full_disk(root: Path) -> None:
             handle.write(bytes(4096))
     os.truncate(ballast, ballast.stat().st_size - 400 * 1024)
     work = functools.partial(filling, root)
-    report = run_local(names, work, ledger, ExecutorOptions(workers=1))
+    report = run_items(names, work, ledger, ExecutorOptions(workers=1))
     assert "no space left" in (report.halted or "")
     assert report.unfinished
     assert {failed.boundary for failed in report.failures.values()} <= {Boundary.STORAGE}
     ballast.unlink()
-    report = run_local(names, work, ledger, ExecutorOptions(workers=1))
+    report = run_items(names, work, ledger, ExecutorOptions(workers=1))
     assert (sorted(report.ended), report.halted, report.unfinished) == (names, None, ())
     assert all(len(outcomes(root, name)) == 1 for name in names)
     sys.stdout.write("the same command went on\n")
@@ -234,7 +252,7 @@ def main() -> int:
         "printing": printing,
     }
     options = ExecutorOptions(workers=int(workers), lease_s=3600.0, logs=Path(root) / "logs")
-    report = run_local(names, functions[name], open_ledger(Path(root)), options, on_progress=_print_event)
+    report = run_items(names, functions[name], open_ledger(Path(root)), options, on_progress=_print_event)
     sys.stdout.write(f"ended {len(report.ended)} unfinished {len(report.unfinished)}\n")
     return 130 if report.interrupted else 0
 

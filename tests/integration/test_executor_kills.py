@@ -16,7 +16,7 @@ import pytest
 
 from swequarry.ledger.process import is_gone
 from swequarry.outcome import Accepted, Boundary, Failed
-from swequarry.pipeline.executor import ExecutorOptions, ItemStatus, RunReport, run_local
+from swequarry.pipeline.executor import ExecutorOptions, ItemStatus, RunReport, run_items
 
 ITEMS = [f"owner__repo-{number}" for number in range(8)]
 SECONDS = 0.15
@@ -110,7 +110,7 @@ def test_two_drivers_at_once_do_each_item_once_and_both_see_all(
 
 def killing_run(root: Path, *items: str) -> RunReport:
     work = functools.partial(executor_work.killing_stage, root)
-    return run_local(items, work, executor_work.open_ledger(root), ExecutorOptions(workers=1))
+    return run_items(items, work, executor_work.open_ledger(root), ExecutorOptions(workers=1))
 
 
 def test_item_that_kills_its_worker_twice_fails_alone_and_until_retry(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from swequarry.errors import WorkerError
 from swequarry.ledger.leases import LeaseState
 from swequarry.ledger.process import ProcessMark, own_mark
 from swequarry.outcome import Boundary
-from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, ItemStatus, run_local
+from swequarry.pipeline.executor import ExecutorOptions, ItemEvent, ItemStatus, run_items
 from swequarry.pipeline.item_log import log_path
 
 DRIVER = Path(executor_work.__file__)
@@ -99,7 +99,7 @@ def test_stop_event_of_the_caller_drains(tmp_path: Path) -> None:
 
 def test_commands_that_a_worker_runs_ignore_no_signal(tmp_path: Path) -> None:
     work = functools.partial(executor_work.child_signals, tmp_path)
-    run_local(["a"], work, executor_work.open_ledger(tmp_path), ExecutorOptions(workers=1))
+    run_items(["a"], work, executor_work.open_ledger(tmp_path), ExecutorOptions(workers=1))
     ignored = int(executor_work.notes(tmp_path)[0].split()[1], 16)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
         assert not ignored & (1 << (number - 1))
@@ -121,7 +121,7 @@ def test_worker_that_cannot_start_is_an_error_not_a_loop(
 
     module.unlink()
     with pytest.raises(WorkerError, match="died before they took an item"):
-        run_local(["a"], here_only.work, executor_work.open_ledger(tmp_path), ExecutorOptions(workers=1))
+        run_items(["a"], here_only.work, executor_work.open_ledger(tmp_path), ExecutorOptions(workers=1))
 
 
 @pytest.mark.parametrize("in_process", [True, False])
@@ -129,7 +129,7 @@ def test_work_that_raises_fails_its_item_only_and_says_so_in_its_log(
     tmp_path: Path, in_process: bool
 ) -> None:
     logs, events = tmp_path / "logs", []
-    report = run_local(
+    report = run_items(
         ["a", "bad", "b", "a"],
         executor_work.raising,
         executor_work.open_ledger(tmp_path),
@@ -155,7 +155,7 @@ def test_item_of_another_machine_is_waited_for(tmp_path: Path) -> None:
     ledger.leases.acquire("line", "a", elsewhere, lease_s=1.0)
     events: list[ItemEvent] = []
     options = ExecutorOptions(in_process=True)
-    report = run_local(["a", "bad"], executor_work.raising, ledger, options, on_progress=events.append)
+    report = run_items(["a", "bad"], executor_work.raising, ledger, options, on_progress=events.append)
     assert list(report.ended) == ["a"]
     assert [(e.item, e.status.value) for e in events] == [
         ("a", "held"),
@@ -167,7 +167,7 @@ def test_item_of_another_machine_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_item_that_always_wants_another_go_comes_to_an_end(tmp_path: Path) -> None:
-    report = run_local(
+    report = run_items(
         ["a"],
         lambda _item: ItemStatus.AGAIN,
         executor_work.open_ledger(tmp_path),
@@ -193,10 +193,10 @@ def test_faked_full_disk_halts_after_one_item(tmp_path: Path) -> None:
     options = ExecutorOptions(in_process=True)
     (tmp_path / "full").touch()
     work = functools.partial(executor_work.filling, tmp_path)
-    report = run_local(["a", "b"], work, ledger, options)
+    report = run_items(["a", "b"], work, ledger, options)
     assert (list(report.failures), report.unfinished) == (["a"], ("b",))
     assert report.failures["a"].boundary is Boundary.STORAGE
     assert "no space left" in (report.halted or "")
     (tmp_path / "full").unlink()
-    report = run_local(["a", "b"], work, ledger, options)
+    report = run_items(["a", "b"], work, ledger, options)
     assert (sorted(report.ended), report.halted) == (["a", "b"], None)

@@ -74,3 +74,22 @@ def test_settings_on_the_page_are_settings():
     assert blocks
     for block in blocks:
         assert parse_settings(yaml.safe_load(block)) != Settings()
+
+
+def test_three_lines_take_the_batch_to_a_cluster():
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    block = page.partition("on a cluster\n\nThree lines")[2].partition("```yaml\n")[2].partition("```")[0]
+    batch = yaml.safe_load((ROOT / "configs" / "batch.yaml").read_text(encoding="utf-8"))
+    assert batch.pop("workers") == 2
+    settings = parse_settings({**batch, **yaml.safe_load(block)})
+    assert len(block.splitlines()) == 3
+    assert (settings.executor.kind, settings.workers) == ("ray", 2)
+    assert None not in (settings.ledger, settings.blobs)
+
+
+def test_settings_of_the_scaling_page_are_settings():
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    together = {}
+    for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL):
+        together |= yaml.safe_load(block)
+    assert parse_settings(together).executor.kind == "ray"

@@ -1,4 +1,5 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,10 @@ def blobs(tmp_path: Path) -> BlobStore:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite")
+def ledger(ledger_place: str) -> Iterator[Ledger]:
+    opened = Ledger.open(ledger_place)
+    yield opened
+    opened.close()
 
 
 def old_blob(blobs: BlobStore, data: bytes) -> BlobHash:

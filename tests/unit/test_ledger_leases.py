@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,8 +28,10 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path, clock: Clock) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite", clock=clock)
+def ledger(ledger_place: str, clock: Clock) -> Iterator[Ledger]:
+    opened = Ledger.open(ledger_place, clock=clock)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

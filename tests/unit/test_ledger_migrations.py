@@ -59,8 +59,8 @@ def tables_in(path: Path) -> set[str]:
         return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def test_migrations_make_exactly_the_tables_that_the_code_uses(path: Path) -> None:
-    ledger = Ledger.open(path)
+def test_migrations_make_exactly_the_tables_that_the_code_uses(ledger_place: str) -> None:
+    ledger = Ledger.open(ledger_place)
     with ledger.database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from swequarry.ledger.keys import StageKey, StoredOutcome, StoredValue
 from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.tables import items, results
 from swequarry.outcome import Accepted, Boundary, Failed, RejectCode, Rejected
-from swequarry.records import BlobHash, ContentHash
+from swequarry.records import BlobHash, ContentHash, sha256_hex
 
 BROKEN = Failed(boundary=Boundary.INDEX, message="the index answers 429")
 POISON = Failed(boundary=Boundary.WORKER, message="poison", retryable=False)
@@ -21,8 +22,10 @@ LEAK = Rejected(code=RejectCode.LEAK, message="the fix is in a tag", evidence=("
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite")
+def ledger(ledger_place: str) -> Iterator[Ledger]:
+    opened = Ledger.open(ledger_place)
+    yield opened
+    opened.close()
 
 
 def key(name: str = "a", *, stage: str = "verify", version: int = 1) -> StageKey:
@@ -123,7 +126,10 @@ def test_what_was_observed_is_beside_the_result_never_in_it(tmp_path: Path) -> N
 )
 def test_hostile_names_and_messages_come_back_whole(ledger: Ledger, names: list[str], message: str) -> None:
     mine = StageKey(
-        stage="s", version=1, input_hash=ContentHash(repr((names, message))), settings_hash=ContentHash("")
+        stage="s",
+        version=1,
+        input_hash=ContentHash(sha256_hex(repr((names, message)).encode("utf-8", "backslashreplace"))),
+        settings_hash=ContentHash(""),
     )
     ledger.record(mine, [ok(name) for name in names])
     assert [stored.item for stored in ledger.result(mine) or ()] == names

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,8 +53,8 @@ def test_long_lists_of_lost_items_are_named_in_part() -> None:
         balance([str(number) for number in range(7)], [])
 
 
-def test_run_keeps_its_settings_its_selection_and_its_endings(tmp_path: Path) -> None:
-    ledger = Ledger.open(tmp_path / "ledger.sqlite", clock=lambda: 7.0)
+def test_run_keeps_its_settings_its_selection_and_its_endings(ledger_place: str) -> None:
+    ledger = Ledger.open(ledger_place, clock=lambda: 7.0)
     first = ledger.save_run({"workers": 2}, ["b", "a"])
     second = ledger.save_run({"workers": 4})
     ledger.save_selection(first, ["m1", "m0"], "units")

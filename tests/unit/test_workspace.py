@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from postgres_server import PostgresServer
 
-from swequarry.config import Settings
+from swequarry.config import Settings, parse_settings
+from swequarry.errors import ConfigError
 from swequarry.pipeline.known_item import house_of_last_run
 from swequarry.pipeline.workspace import Workspace
 
@@ -44,3 +46,26 @@ def test_new_run_works_where_its_own_settings_say(tmp_path: Path, default: Path)
 def test_run_without_a_cache_of_its_own_used_the_default_one(tmp_path: Path, default: Path) -> None:
     saved(tmp_path / "quarry", None)
     assert Workspace.open(Settings(workspace=tmp_path / "quarry"), create=False).cache == default
+
+
+@pytest.mark.postgres
+def test_command_that_is_given_the_workspace_finds_the_ledger_that_is_elsewhere(
+    tmp_path: Path, default: Path, postgres: PostgresServer
+) -> None:
+    settings = Settings(workspace=tmp_path / "quarry", ledger=postgres.database())
+    run = Workspace.open(settings).ledger.save_run(settings.model_dump(mode="json"))
+    opened = Workspace.open(Settings(workspace=tmp_path / "quarry"), create=False)
+    assert [one.number for one in opened.ledger.runs()] == [run]
+    assert not (tmp_path / "quarry" / "ledger.sqlite").exists()
+
+
+def test_password_is_refused_where_it_would_be_saved_with_the_run() -> None:
+    with pytest.raises(ConfigError, match="PGPASSWORD") as caught:
+        parse_settings({"ledger": "postgresql://me:secret@host/x"})
+    assert "secret" not in str(caught.value)
+
+
+def test_ledger_is_named_by_a_url_of_postgres_alone() -> None:
+    for wrong in ("mysql://host/x", "ledger.sqlite"):
+        with pytest.raises(ConfigError, match="ledger"):
+            parse_settings({"ledger": wrong})

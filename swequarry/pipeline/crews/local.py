@@ -1,4 +1,4 @@
-"""The worker processes of one driver: started when needed, given items, and never left behind."""
+"""Worker processes of this machine: started when needed, given items, and never left behind."""
 
 import multiprocessing
 import os
@@ -8,34 +8,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Self, TypeAlias
+from typing import Self
 
 from swequarry.errors import WorkerError
-from swequarry.ledger.process import ProcessMark
-from swequarry.pipeline.worker import Finished, Ready, WorkerSetup, serve
+from swequarry.pipeline.crews.interface import Died, Hand, Message
+from swequarry.pipeline.item_log import last_lines
+from swequarry.pipeline.worker import Ready, WorkerSetup, serve
 
 _EARLY_DEATHS = 3
 _GRACE_S = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Died:
-    """A worker is dead; `how` is for people."""
-
-    how: str
-
-
-Message: TypeAlias = Ready | Finished | Died
-
-
-@dataclass(slots=True, eq=False)
-class Hand:
-    """One worker as its driver sees it; `mark` is None until it is ready, `item` while it is idle."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class LocalHand(Hand):
+    """A process of this machine."""
 
     process: BaseProcess
     connection: Connection
-    mark: ProcessMark | None = None
-    item: str | None = None
 
 
 def _describe(exit_code: int | None) -> str:
@@ -46,13 +35,13 @@ def _describe(exit_code: int | None) -> str:
     return f"exit status {exit_code}"
 
 
-class Crew:
-    """A context manager: leaving it ends the workers, by force if they are busy."""
+class LocalCrew:
+    """See `Crew`. `fill` always has room."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         self._setup = setup
         self._context = multiprocessing.get_context("spawn")
-        self._hands: list[Hand] = []
+        self._hands: list[LocalHand] = []
         self._early_deaths = 0
 
     def __enter__(self) -> Self:
@@ -62,12 +51,12 @@ class Crew:
         self.stop()
 
     @property
-    def busy(self) -> tuple[Hand, ...]:
+    def busy(self) -> tuple[LocalHand, ...]:
         """The workers that have an item."""
         return tuple(hand for hand in self._hands if hand.item is not None)
 
     @property
-    def idle(self) -> tuple[Hand, ...]:
+    def idle(self) -> tuple[LocalHand, ...]:
         """The workers that wait for an item."""
         return tuple(hand for hand in self._hands if hand.item is None and hand.mark is not None)
 
@@ -78,17 +67,18 @@ class Crew:
             process = self._context.Process(target=serve, args=(theirs, self._setup), name="swequarry-worker")
             process.start()
             theirs.close()  # so that the end of the worker is the end of the pipe
-            self._hands.append(Hand(process, ours))
+            self._hands.append(LocalHand(process=process, connection=ours))
 
-    def give(self, hand: Hand, item: str) -> None:
+    def give(self, hand: Hand, item: str, portion: object) -> None:
         """Send an item to an idle worker; one that just died is noticed by `listen`."""
         hand.item = item
+        assert isinstance(hand, LocalHand)  # noqa: S101 - it is given what `idle` returned
         try:
-            hand.connection.send(item)
+            hand.connection.send((item, portion))
         except OSError:
             return
 
-    def listen(self, timeout_s: float) -> Iterator[tuple[Hand, Message]]:
+    def listen(self, timeout_s: float) -> Iterator[tuple[LocalHand, Message]]:
         """Yield what workers say within a time; a dead one is removed before its Died is yielded.
 
         Raises:
@@ -102,6 +92,12 @@ class Crew:
                 hand.mark = message.mark
                 self._early_deaths = 0
             yield hand, message
+
+    def drop(self, hand: Hand) -> None:
+        """End a worker by force; one that is stopped (SIGSTOP) dies of that too."""
+        assert isinstance(hand, LocalHand)  # noqa: S101 - it is given what `busy` returned
+        self._hands.remove(hand)
+        self._bury(hand)
 
     def stop(self) -> None:
         """End all workers: idle ones are asked, busy ones told, and those that don't listen killed."""
@@ -117,7 +113,7 @@ class Crew:
             self._bury(hand)
         self._hands.clear()
 
-    def _next(self, hand: Hand) -> Message:
+    def _next(self, hand: LocalHand) -> Message:
         with suppress(EOFError, OSError):
             message: Message = hand.connection.recv()
             return message
@@ -125,7 +121,12 @@ class Crew:
         self._hands.remove(hand)
         if hand.mark is None:
             self._count_early_death(how)
-        return Died(how=how)
+        return Died(how=how, last_lines=self._last_lines(hand))
+
+    def _last_lines(self, hand: LocalHand) -> tuple[str, ...]:
+        if self._setup.logs is None or hand.item is None:
+            return ()
+        return last_lines(self._setup.logs, hand.item)
 
     def _count_early_death(self, how: str) -> None:
         self._early_deaths += 1
@@ -135,7 +136,7 @@ class Crew:
                 "their messages are above; free memory or lower the number of workers"
             )
 
-    def _bury(self, hand: Hand) -> str:
+    def _bury(self, hand: LocalHand) -> str:
         pid = hand.process.pid
         if pid is not None:
             try:

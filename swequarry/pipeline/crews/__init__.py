@@ -1,0 +1,1 @@
+"""Where worker processes run: on this machine, or on those of a cluster."""
