@@ -23,6 +23,7 @@ from swequarry.errors import StorageError, StorageLostError
 from swequarry.ledger.blobs import is_disk_full
 from swequarry.ledger.ledger import Ledger
 from swequarry.ledger.process import ProcessMark
+from swequarry.ledger.steady import steady
 from swequarry.outcome import Failed
 from swequarry.pipeline.item_log import item_log
 from swequarry.pipeline.stage import failure_of
@@ -173,7 +174,7 @@ def serve(connection: Connection, setup: WorkerSetup) -> None:
     leave_none_ignored()
     signal.signal(signal.SIGINT, _ignore)
     signal.signal(signal.SIGTERM, _stop_now)
-    ledger = Ledger.open(setup.ledger)
+    ledger = steady(Ledger.open)(setup.ledger)  # it may be started while the server is away
     with suppress(BrokenPipeError):  # the driver closed its end: it needs no more
         connection.send(Ready(mark=ledger.process))
         while (order := _receive(connection)) is not None:

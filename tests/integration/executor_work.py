@@ -251,7 +251,8 @@ def main() -> int:
         "with_child": functools.partial(with_child, Path(root)),
         "printing": printing,
     }
-    options = ExecutorOptions(workers=int(workers), lease_s=3600.0, logs=Path(root) / "logs")
+    lease_s = float(os.environ.get("TEST_LEASE_S", "3600"))
+    options = ExecutorOptions(workers=int(workers), lease_s=lease_s, logs=Path(root) / "logs")
     report = run_items(names, functions[name], open_ledger(Path(root)), options, on_progress=_print_event)
     sys.stdout.write(f"ended {len(report.ended)} unfinished {len(report.unfinished)}\n")
     return 130 if report.interrupted else 0
