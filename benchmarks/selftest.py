@@ -73,14 +73,13 @@ def _done(path: Path) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class _Counted:
-    """A backend that counts the runs."""
+    """A backend that counts the runs and is otherwise what it was: a task may build again before it runs."""
 
     backend: SandboxBackend
     runs: int = 0
 
-    @property
-    def name(self) -> str:
-        return self.backend.name
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.backend, name)
 
     def run_once(self, world: World, delta: TreeDelta, command: Command, limits: Limits) -> ExecResult:
         self.runs += 1
