@@ -35,6 +35,10 @@ class TestSource:
         self._starts = [0]
         for line in data.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
+        self._functions: dict[str, list[Function]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._functions.setdefault(node.name, []).append(node)
 
     @classmethod
     def parse(cls, data: bytes) -> Self | None:
@@ -48,11 +52,8 @@ class TestSource:
             return None
 
     def functions(self, names: Collection[str]) -> list[Function]:
-        """Return the functions of some names, wherever they are defined in the file."""
-        found = [
-            node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
-        return [node for node in found if node.name in names]
+        """Return the functions of some names, wherever they are defined in the file, name by name."""
+        return [node for name in sorted(set(names)) for node in self._functions.get(name, ())]
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """Return where a node begins and ends in the file's bytes."""
