@@ -251,6 +251,8 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=2.0)
     given = parser.parse_args()
+    if given.ledger is None and given.what != "local":
+        parser.error(f"{given.what} needs a ledger: --ledger PATH, or the URL of an empty database")
     print(json.dumps({"swarm": swarm, "nodes": nodes, "local": local}[given.what](given)))
     return 0
 
