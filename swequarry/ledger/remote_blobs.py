@@ -70,7 +70,7 @@ class RemoteBlobs:
     def put(self, data: bytes) -> BlobHash:
         """Store bytes unless they are there, and return their hash; see `Blobs`."""
         name = BlobHash(sha256_hex(data))
-        if self.cache.has(name):  # it came from there, or went there
+        if self.cache.has(name) and self.has(name):
             return name
         files, root = self.files
         place = f"{root}/{place_of(name)}"
@@ -106,11 +106,9 @@ class RemoteBlobs:
 
     @steady
     def has(self, name: BlobHash) -> bool:
-        """Whether a blob is stored; see `Blobs`."""
+        """Whether a blob is stored; see `Blobs`. A copy here is no proof: the store may have let it expire."""
         place = place_of(name)
         files, root = self.files
-        if self.cache.has(name):
-            return True
         with _storage_errors("look for a blob at", self.url), suppress(FileNotFoundError):
             return bool(files.info(f"{root}/{place}"))
         return False

@@ -29,6 +29,7 @@ from swequarry.ledger.blob_cache import BlobCache
 from swequarry.ledger.blobs import Blobs, BlobStore
 from swequarry.ledger.ledger import Ledger
 from swequarry.records import sha256_hex
+from swequarry.write_whole import write_whole
 
 LEDGER_NAME = "ledger.sqlite"
 ELSEWHERE = "elsewhere.json"
@@ -85,7 +86,7 @@ class Places:
         if named:
             data = json.dumps(named, indent=2).encode()
             if not (root / ELSEWHERE).is_file() or (root / ELSEWHERE).read_bytes() != data:
-                (root / ELSEWHERE).write_bytes(data)
+                write_whole(root / ELSEWHERE, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,16 @@ def test_blob_is_written_once_and_read_once_a_machine(bucket: Bucket, tmp_path: 
     assert there.put(b"once") == name
     assert bucket.files.info(bucket.objects()[0])["LastModified"] == first
     bucket.proxy.fault = Fault.REFUSE
-    assert (here.get(name), there.get(name), here.put(b"once")) == (b"once", b"once", name)
+    assert (here.get(name), there.get(name)) == (b"once", b"once")
+
+
+def test_copy_is_no_proof_that_the_store_has_a_blob(bucket: Bucket, tmp_path: Path):
+    here, there = bucket.open(tmp_path / "here"), bucket.open(tmp_path / "there")
+    name = here.put(b"kept")
+    bucket.files.rm(bucket.objects()[0])  # by the store's own rules of expiry, or by a person
+    assert not here.has(name)
+    assert here.put(b"kept") == name
+    assert there.get(name) == b"kept"
 
 
 def test_damaged_object_is_never_returned_and_a_damaged_copy_is_fetched_again(bucket: Bucket, tmp_path: Path):
