@@ -106,7 +106,7 @@ class RemoteBlobs:
 
     @steady
     def has(self, name: BlobHash) -> bool:
-        """Whether a blob is stored; see `Blobs`. A copy here is no proof: the store may have let it expire."""
+        """Whether a blob is stored; see `Blobs`. A copy here is no proof: the store may have dropped it."""
         place = place_of(name)
         files, root = self.files
         with _storage_errors("look for a blob at", self.url), suppress(FileNotFoundError):
